@@ -1,0 +1,56 @@
+"""Names of everything that can be plugged in, and where each is loaded from.
+
+A plugin is a file, one line here, and a test. Outside packages register through the entry-point
+groups `evalkit.<kind>` (for example `evalkit.metric`). Targets are loaded on first use, so that the
+command line starts fast and evalkit imports none of its sibling packages.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from evalkit.errors import UserError, unknown_name
+
+BUILTIN: dict[str, dict[str, str]] = {
+    "metric": {},
+    "runner": {},
+    "launcher": {},
+    "converter": {},
+    "protocol": {},
+    "figures": {},
+    "report": {},
+    "executor": {},
+}
+
+
+@cache
+def targets(kind: str) -> dict[str, str]:
+    """All registered names of a kind with their `module:attribute`, built-in ones winning."""
+    if kind not in BUILTIN:
+        raise unknown_name("kind of plugin", kind, BUILTIN)
+    found = {entry.name: entry.value for entry in entry_points(group=f"evalkit.{kind}")}
+    return found | BUILTIN[kind]
+
+
+def names(kind: str) -> list[str]:
+    """Registered names of a kind, sorted."""
+    return sorted(targets(kind))
+
+
+def load(kind: str, name: str) -> Any:
+    """The object registered under a name. Raises UserError for an unknown or unloadable name."""
+    known = targets(kind)
+    if name not in known:
+        raise unknown_name(kind, name, known)
+    module_name, _, attribute = known[name].partition(":")
+    try:
+        return getattr(import_module(module_name), attribute)
+    except ModuleNotFoundError as error:
+        missing = error.name or module_name
+        raise UserError(
+            f"{kind} {name!r} needs the Python package {missing!r}, which is not installed.\n"
+            f"Install it with the matching extra: pip install 'evalkit[all]'"
+        ) from error

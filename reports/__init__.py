@@ -1,0 +1,1 @@
+"""HTML reports made from the files of a run; they read, and never score."""

@@ -1,0 +1,1 @@
+"""Drivers of document parsers: load generator, clients, server launchers, emulator."""
