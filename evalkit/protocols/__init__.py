@@ -1,0 +1,1 @@
+"""Scoring protocols: what is compared with what, and by which rules."""

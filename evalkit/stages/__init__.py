@@ -1,0 +1,1 @@
+"""The five stages: each a folder in and a folder out."""
