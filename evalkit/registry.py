@@ -23,6 +23,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     "figures": {},
     "report": {},
     "executor": {},
+    "normalizer": {},
+    "catalog": {},
 }
 
 
