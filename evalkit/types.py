@@ -273,3 +273,163 @@ class Summary:
     groups: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFacts:
+    """What is asked of a system for one page. `sampling` holds further body fields, sent as they are.
+
+    `api_key_env` names the environment variable that holds the key; the key itself is never stored.
+    """
+
+    prompt: str = ""
+    system_prompt: str | None = None
+    image_first: bool = True
+    max_tokens: int | None = None
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    api_key_env: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServeFacts:
+    """How a system's server is started. `flags` are the engine's long options without their dashes.
+
+    `details` holds what one launcher alone needs (image digest, wheel address, weights and their sha256).
+    """
+
+    launcher: str = "url"
+    model: str = ""
+    version: str | None = None
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFacts:
+    """What a system answers. `marker` is a text that every usable answer holds; None where there is none.
+
+    `stream` names the grammar by which branches are found in the answer; None for one trajectory.
+    """
+
+    converter: str = "markdown"
+    variant: str = "official"
+    marker: str | None = None
+    stream: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One parser as it is run: a file of facts, no code.
+
+    `baseline` is the system that its speed-up is counted against. `command` is for the command runner.
+    """
+
+    name: str
+    title: str
+    runner: str
+    paradigm: str = "autoregressive"
+    speculative: bool = False
+    baseline: str | None = None
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    serve: ServeFacts = ServeFacts()
+    request: RequestFacts = RequestFacts()
+    output: OutputFacts = OutputFacts()
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageJob:
+    """One page to be parsed: the page and the file of its image (an absolute path)."""
+
+    page: Page
+    image: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How requests arrive. shape: closed (`in_flight` at a time), constant or poisson (`rate_per_s`)."""
+
+    shape: str = "closed"
+    in_flight: int = 16
+    rate_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InferSettings:
+    """How a runner drives a system over pages.
+
+    `order` is dataset or shuffled (by `seed`). `cache` is reset, salt, auto (reset, else salt) or keep.
+    `warmup` pages are sent before the clock starts and are not among the timed pages.
+    """
+
+    system: System
+    endpoints: tuple[str, ...] = ()
+    load: Load = Load()
+    stream: bool = True
+    timeout_s: float = 600.0
+    warmup: tuple[PageJob, ...] = ()
+    order: str = "dataset"
+    seed: int = 0
+    processes: int | None = None
+    cache: str = "auto"
+    sample_every_s: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Readings of one source (a server's counters, a GPU, the host) at one moment of the run's clock."""
+
+    time_s: float
+    source: str
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What a runner knows about one uninterrupted drive besides its pages' outputs.
+
+    `mode` is server, offline or command; figures of different modes are not ranked together.
+    `anchor_unix_s` is the wall clock at time 0 of the run's clock.
+    """
+
+    mode: str
+    anchor_unix_s: float
+    emulated: bool = False
+    server: Mapping[str, Any] = field(default_factory=dict)
+    client: Mapping[str, Any] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of speed with its unit, what it means, and where it comes from.
+
+    `value` is None with a `reason`. `interval` is at 95 %. `count` is how many observations it rests on.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    definition: str
+    provenance: Provenance
+    reason: str | None = None
+    interval: tuple[float, float] | None = None
+    count: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ValidityCheck:
+    """One rule of measurement hygiene: its value beside its limit. `passed` is None where it cannot be checked.
+
+    A run with a failed check is invalid unless `allowed` (the user named the rule).
+    """
+
+    name: str
+    passed: bool | None
+    value: float | str | None
+    limit: float | str | None
+    explanation: str
+    allowed: bool = False
