@@ -15,7 +15,12 @@ from typing import Any
 from evalkit.errors import UserError, unknown_name
 
 BUILTIN: dict[str, dict[str, str]] = {
-    "metric": {},
+    "metric": {
+        "text_edit": "metrics.text_edit:METRIC",
+        "formula_edit": "metrics.formula_edit:METRIC",
+        "table_edit": "metrics.table_edit:METRIC",
+        "read_order_edit": "metrics.read_order:METRIC",
+    },
     "runner": {},
     "launcher": {},
     "converter": {},

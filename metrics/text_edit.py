@@ -1,0 +1,5 @@
+"""Text edit distance: how far normalised predicted text is from the truth, 0 best."""
+
+from metrics.edit_distance import EditDistance
+
+METRIC = EditDistance("text_edit")
