@@ -101,10 +101,9 @@ def read_jsonl(path: Path, schema: str, version: int) -> Iterator[dict[str, Any]
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     lines = raw.split(b"\n")
-    complete, tail = lines[:-1], lines[-1]
+    complete = lines[:-1]
     if not complete:
-        if tail or not raw:
-            raise InvalidFileError(str(path), ["no header line"])
+        raise InvalidFileError(str(path), ["no header line"])
     _check_header(path, complete[0], schema, version)
     for number, line in enumerate(complete[1:], start=2):
         if not line.strip():
@@ -138,7 +137,7 @@ class JsonlAppender:
         self._unsynced = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(path, "ab+")
+            self._file = open(path, "ab+")  # noqa: SIM115 - open as long as the appender
             self._drop_cut_tail()
             if self._file.tell() == 0:
                 self._file.write(dumps({"schema": schema, "version": version}).encode() + b"\n")
@@ -219,7 +218,8 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UserError(f"{folder}: another evalkit process is writing to this run; wait or choose another --out") from error
+            message = f"{folder}: another evalkit process is writing to this run; wait or choose another --out"
+            raise UserError(message) from error
         yield
     finally:
         os.close(handle)

@@ -1,0 +1,1 @@
+"""Parsers that run offline on CPU: OCR lines and layout regions put together to markdown."""
