@@ -1,0 +1,1 @@
+"""Which annotated block each piece of a prediction is compared with."""
