@@ -21,15 +21,24 @@ BUILTIN: dict[str, dict[str, str]] = {
         "table_edit": "metrics.table_edit:METRIC",
         "read_order_edit": "metrics.read_order:METRIC",
     },
-    "runner": {},
+    "runner": {
+        "openai": "runners.openai_client:RUNNER",
+        "command": "runners.command:RUNNER",
+        "local": "runners.local_parser:RUNNER",
+    },
     "launcher": {},
-    "converter": {},
+    "converter": {
+        "parser_json": "evalkit.convert.parser_json:CONVERTER",
+    },
     "protocol": {},
     "figures": {},
     "report": {},
     "executor": {},
     "normalizer": {},
-    "catalog": {},
+    "catalog": {
+        "systems": "runners.systems:catalog",
+        "system": "runners.systems:load_system",
+    },
 }
 
 
