@@ -34,9 +34,14 @@ BUILTIN: dict[str, dict[str, str]] = {
     "figures": {},
     "report": {},
     "executor": {},
+    "doctor": {
+        "python": "evalkit.doctor:check_python",
+        "parsers": "runners.parsers.doctor:check_parsers",
+    },
     "normalizer": {},
     "catalog": {
         "systems": "runners.systems:catalog",
+        "system_doctor": "runners.system_doctor:check_system",
         "system": "runners.systems:load_system",
     },
 }

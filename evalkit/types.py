@@ -433,3 +433,13 @@ class ValidityCheck:
     limit: float | str | None
     explanation: str
     allowed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
+    """One finding about this machine. state: ok, missing, broken, or absent (not here, and not needed)."""
+
+    name: str
+    state: str
+    message: str
+    remedy: str | None = None

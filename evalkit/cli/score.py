@@ -20,9 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("metric", metavar="METRIC", help="a name from `evalkit list metrics`")
     parser.add_argument("pairs", metavar="PAIRS.jsonl", type=Path, help="file of pairs, - for standard input")
     parser.add_argument(
-        "--normalize", action="store_true", help="put both sides through the protocol's normaliser for this metric first"
+        "--normalize",
+        action="store_true",
+        help="put both sides through the protocol's normaliser for this metric first",
     )
-    parser.add_argument("--workers", type=int, default=None, metavar="N", help="worker processes, where the metric uses them")
+    parser.add_argument(
+        "--workers", type=int, default=None, metavar="N", help="worker processes, where the metric uses them"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

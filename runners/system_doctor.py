@@ -1,0 +1,66 @@
+"""What one system needs on this machine, and whether it is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+
+from evalkit.types import DoctorCheck, System
+from runners.parsers.doctor import check_rapid_stack, check_tesseract
+from runners.systems import load_system
+
+LOCAL = {"tesseract": check_tesseract, "rapid-stack": check_rapid_stack}
+
+
+def check_system(name: str) -> list[DoctorCheck]:
+    """Findings for one system: its program, server, key or GPU."""
+    system = load_system(name)
+    if system.runner == "local":
+        check = LOCAL.get(system.command[0]) if system.command else None
+        return [check()] if check else []
+    if system.runner == "command":
+        return [_check_program(system)]
+    return [*_check_key(system), *_check_launcher(system)]
+
+
+def _check_program(system: System) -> DoctorCheck:
+    program = system.command[0] if system.command else ""
+    if shutil.which(program):
+        return DoctorCheck(system.name, "ok", f"the program {program} is on PATH")
+    return DoctorCheck(
+        system.name, "missing", f"the program {program!r} is not on PATH", "install it, or name it with a path"
+    )
+
+
+def _check_key(system: System) -> list[DoctorCheck]:
+    variable = system.request.api_key_env
+    if variable is None:
+        return []
+    if os.environ.get(variable):
+        return [DoctorCheck(system.name, "ok", f"the key is in ${variable}")]
+    return [DoctorCheck(system.name, "missing", f"no key in ${variable}", f"export {variable}=…")]
+
+
+def _check_launcher(system: System) -> list[DoctorCheck]:
+    launcher = system.serve.launcher
+    if launcher == "url":
+        return [DoctorCheck(system.name, "absent", "served elsewhere: give its address with --url")]
+    gpu = shutil.which("nvidia-smi") is not None
+    findings = [
+        DoctorCheck(f"{system.name} gpu", "ok", "nvidia-smi is on PATH")
+        if gpu
+        else DoctorCheck(
+            f"{system.name} gpu",
+            "missing",
+            "no NVIDIA GPU here",
+            "use a machine with one, --url, or the emulated server",
+        )
+    ]
+    if launcher == "container":
+        found = shutil.which("docker") or shutil.which("podman")
+        state, text = ("ok", f"{found}") if found else ("missing", "neither docker nor podman is on PATH")
+        findings.append(DoctorCheck(f"{system.name} container", state, text, "install docker or podman"))
+    if launcher == "vllm" and not (shutil.which("vllm") or importlib.util.find_spec("vllm")):
+        findings.append(DoctorCheck(f"{system.name} vllm", "missing", "vllm is not on PATH", "pip install vllm"))
+    return findings
