@@ -7,8 +7,9 @@ import argparse
 HELP = """
 example: evalkit doctor
 
-Checks Python, the packages that scores depend on, the TeX toolchain of the formula score, the parsers that run here, and
-the GPU. With names it checks only those areas or systems. Exit code 0: all that was asked for works; 3: something is missing.
+Checks Python, the packages that scores depend on, the TeX toolchain of the formula score, the parsers that run here,
+and the GPU. With names it checks only those areas or systems. Exit code 0: all that was asked for works; 3: something
+is missing.
 """
 
 MARKS = {"ok": "ok", "missing": "MISSING", "broken": "BROKEN", "absent": "-"}
