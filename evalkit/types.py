@@ -443,3 +443,22 @@ class DoctorCheck:
     state: str
     message: str
     remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What a run is of; written first, as run.json. `dataset` has name, sha256, pages and source.
+
+    `system` is the System record as plain values (None: predictions made elsewhere, then `title` names them).
+    """
+
+    run_id: str
+    title: str
+    created_utc: str
+    evalkit: str
+    command: str
+    dataset: Mapping[str, Any]
+    system: Mapping[str, Any] | None = None
+    emulated: bool = False
+    host: Mapping[str, Any] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,108 @@
+"""The record of a run: what it is of, where and when it was begun, and the command that repeats it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Iterable
+from dataclasses import fields
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from evalkit import __version__
+from evalkit.dataset import Dataset
+from evalkit.errors import InvalidFileError, NotComparableError
+from evalkit.store import read_json, to_plain, write_json
+from evalkit.types import RunRecord, System
+
+FILE = "run.json"
+RECORDED_PACKAGES = ("numpy", "scipy", "lxml", "rapidfuzz", "beautifulsoup4", "pylatexenc", "pandas")
+
+
+def begin_run(
+    folder: Path, dataset: Dataset, *, system: System | None = None, title: str | None = None, emulated: bool = False
+) -> RunRecord:
+    """Write run.json, or check that the folder's run is of the same data and system.
+
+    Raises NotComparableError when the folder holds another run.
+    """
+    record = RunRecord(
+        run_id=folder.name,
+        title=title or (system.title if system else folder.name),
+        created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        evalkit=__version__,
+        command=shlex.join(["evalkit", *sys.argv[1:]]),
+        dataset={
+            "name": dataset.name,
+            "sha256": dataset.sha256,
+            "pages": len(dataset.pages),
+            "source": str(dataset.source),
+        },
+        system=to_plain(system) if system else None,
+        emulated=emulated,
+        host=host_facts(),
+        packages=dict(_versions(RECORDED_PACKAGES)),
+    )
+    if not (folder / FILE).exists():
+        write_json(folder / FILE, record)
+        return record
+    before = read_run(folder)
+    _check_same(folder, before, record)
+    return before
+
+
+def read_run(folder: Path) -> RunRecord:
+    """The record of a run folder. Raises UserError when there is none, InvalidFileError when it is broken."""
+    path = folder / FILE
+    row = read_json(path)
+    names = {item.name for item in fields(RunRecord)}
+    if not isinstance(row, dict) or not {"run_id", "title", "dataset"} <= row.keys():
+        raise InvalidFileError(str(path), ["not the record of a run"])
+    return RunRecord(**{"created_utc": "", "evalkit": "", "command": ""} | {k: v for k, v in row.items() if k in names})
+
+
+def _check_same(folder: Path, before: RunRecord, now: RunRecord) -> None:
+    def named(record: RunRecord) -> dict[str, Any]:
+        system = record.system or {}
+        return {
+            "data set": record.dataset.get("sha256"),
+            "pages": record.dataset.get("pages"),
+            "system": system.get("name"),
+            "emulated": record.emulated,
+        }
+
+    old, new = named(before), named(now)
+    changed = [f"{key}: {old[key]} there, {new[key]} asked for" for key in old if old[key] != new[key]]
+    if changed:
+        raise NotComparableError(f"{folder} holds another run ({'; '.join(changed)}). Choose another --out")
+
+
+def host_facts() -> dict[str, Any]:
+    """The machine as it matters to a measurement."""
+    return {
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "cpu": _cpu_model(),
+    }
+
+
+def _cpu_model() -> str | None:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor() or None
+    return next((line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name")), None)
+
+
+def _versions(packages: Iterable[str]) -> Iterable[tuple[str, str]]:
+    for package in packages:
+        try:
+            yield package, version(package)
+        except PackageNotFoundError:
+            continue
