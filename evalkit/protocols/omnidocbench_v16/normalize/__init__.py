@@ -1,0 +1,1 @@
+"""How the protocol normalises text, formulas and tables before it compares them."""

@@ -1,0 +1,124 @@
+"""The numbers and switches of the protocol in one frozen record, one section for each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class LatexTables(StrEnum):
+    """What turns a LaTeX table into HTML.
+
+    AUTO is latexmlc where it is on PATH, else BUILTIN. OFF leaves LaTeX tables unconverted, which is what
+    the official scorer does where latexmlc is missing.
+    """
+
+    AUTO = "auto"
+    LATEXMLC = "latexmlc"
+    BUILTIN = "builtin"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizePolicy:
+    """Numbers of the normalisers.
+
+    Source: src/core/preprocess/{data_preprocess,text_postprocess}.py.
+    """
+
+    inline_formula_chars: int = 128
+    """Longer inline formulas stay as they are in a text."""
+    latex_chars: int = 8000
+    """Longer LaTeX is not converted to text (official OMNIDOCBENCH_MAX_LATEX_INPUT_LEN)."""
+    prose_chars: int = 32
+    """Shorter formulas are never taken for prose."""
+    brace_content_chars: int = 160
+    """Longer brace groups are not opened by the formula normaliser's content rule."""
+    table_math_chars: int = 128
+    """Longer formulas in table cells keep their delimiters."""
+    latex_tables: LatexTables = LatexTables.AUTO
+    latexmlc_timeout_s: float = 600.0
+    """A hung latexmlc is ended after this time; the table then counts as unconverted and says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractPolicy:
+    """Numbers of the markdown extraction.
+
+    Source: src/core/preprocess/extract.py.
+    """
+
+    formula_like_chars: int = 220
+    """Longer text is never a candidate formula."""
+    table_formula_chars: int = 120
+    """Longer table cells are never candidate formulas."""
+    compound_segment_chars: int = 160
+    """Longer segments keep a compound display formula in one piece."""
+    short_inline_chars: int = 24
+    """Longer inline formulas are always scored as formulas."""
+    image_description_chars: int = 24
+    """Shorter blocks are never taken for an image description."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpanPolicy:
+    """Numbers of the second look for badly matched titles and paragraphs.
+
+    Source: src/dataset/end2end_dataset.py.
+    """
+
+    bad_edit: float = 0.45
+    """A pair at or under this distance is left alone."""
+    long_paragraph_chars: int = 80
+    """Shorter paragraphs without math are left alone."""
+    reach: int = 8
+    """Pieces searched before and after what the pair has."""
+    pieces: int = 4
+    pieces_with_math: int = 8
+    """Most pieces that a replacement may join."""
+    max_edit: float = 0.35
+    max_edit_with_math: float = 0.45
+    """A replacement at a larger distance is refused."""
+    min_gain: float = 0.2
+    """A replacement must be nearer by this much."""
+    tie_tolerance: float = 1e-12
+    margin: float = 1e-9
+    """Runs farther than the limit by more than this cannot win and are not compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaPolicy:
+    """Numbers of the formula matching.
+
+    Source: src/dataset/end2end_dataset.py.
+    """
+
+    join: int = 10
+    join_wide: int = 12
+    """Most predicted formulas read as one, the second where the counts of both sides differ."""
+    wide_join_difference: int = 2
+    gap_span: int = 2
+    """Places that a run with gaps may reach beyond one without."""
+    one_skip_count: int = 4
+    two_skips_difference: int = 3
+    partition_rows: int = 8
+    """Formulas of more rows are not partitioned."""
+    partition_count: int = 128
+    """With more partitions of a page, none is tried."""
+    same_edit_digits: int = 6
+    tie_tolerance: float = 1e-12
+    alignment_budget: int = 4_000_000
+    """Comparisons of an annotated formula with a run of predicted ones, above which the alignment is not tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """All numbers of the protocol."""
+
+    normalize: NormalizePolicy = field(default_factory=NormalizePolicy)
+    extract: ExtractPolicy = field(default_factory=ExtractPolicy)
+    text_span: TextSpanPolicy = field(default_factory=TextSpanPolicy)
+    formula: FormulaPolicy = field(default_factory=FormulaPolicy)
+
+
+POLICY = Policy()
