@@ -1,0 +1,1 @@
+"""Benchmarks behind every claim of speed; they measure ratios side by side."""
