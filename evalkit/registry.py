@@ -41,6 +41,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "normalizer": {},
     "catalog": {
         "systems": "runners.systems:catalog",
+        "published": "runners.published.rows:catalog",
         "system_doctor": "runners.system_doctor:check_system",
         "system": "runners.systems:load_system",
     },
