@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -169,9 +169,13 @@ class JsonlAppender:
     def close(self) -> None:
         """Flush to disk and close."""
         try:
+            self._file.flush()
             os.fsync(self._file.fileno())
+        except OSError as error:
+            raise _cannot_write(self._path, error) from error
         finally:
-            self._file.close()
+            with suppress(OSError):
+                self._file.close()
 
     def __enter__(self) -> JsonlAppender:
         return self

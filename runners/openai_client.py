@@ -230,3 +230,6 @@ def _client_facts(reports: Sequence[ClientReport]) -> dict[str, Any]:
         "lag_p99_s": lag_quantile_s(reports, 0.99),
         "lag_max_s": lag_quantile_s(reports, 1.0),
     }
+
+
+RUNNER = OpenAiRunner()

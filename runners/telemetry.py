@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from evalkit.types import Sample
@@ -44,7 +45,7 @@ class GpuReader:
 
     def _read_one(self, handle: Any) -> dict[str, float]:
         nvml = self._nvml
-        questions = {
+        questions: dict[str, Callable[[], Any]] = {
             "energy_j": lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000,
             "power_w": lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
             "utilisation": lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,

@@ -1,0 +1,91 @@
+"""`evalkit infer`: drive a parser over the page images of a data set."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from evalkit import registry
+from evalkit.dataset import load_dataset
+from evalkit.page_jobs import page_jobs, warmup_jobs
+from evalkit.progress import progress, say
+from evalkit.stages.infer import InferReport, infer
+from evalkit.store import dumps
+from evalkit.types import InferSettings, Load, System
+
+HELP = """
+example: evalkit infer runs/hpd --system hpd-parsing --dataset mini --endpoint http://127.0.0.1:8118 --bs 64
+
+Drives a parser over the pages of a data set and logs every answer with its times and tokens in RUN/infer.
+Interrupted, the same command goes on where it stopped. --system takes a name (evalkit list systems) or a TOML file.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `evalkit infer`."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run")
+    parser.add_argument("--system", required=True, metavar="NAME|TOML", help="the parser")
+    parser.add_argument("--dataset", default="mini", help="name, JSON file or folder")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N pages")
+    add_load_arguments(parser)
+    parser.add_argument("--retry-failed", action="store_true", help="ask again for pages that failed")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def add_load_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that say how requests are sent."""
+    parser.add_argument(
+        "--endpoint", action="append", default=[], metavar="URL", help="a running server; repeat for several"
+    )
+    parser.add_argument("--bs", type=int, default=16, metavar="N", help="requests in flight of the closed loop")
+    parser.add_argument("--arrivals", choices=("closed", "constant", "poisson"), default="closed", help="load shape")
+    parser.add_argument("--rate", type=float, metavar="PAGES_PER_S", help="of constant and poisson arrivals")
+    parser.add_argument("--no-stream", action="store_true", help="ask for whole answers (no time to first token)")
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="for one page")
+    parser.add_argument("--warmup", type=int, default=2, metavar="N", help="pages sent before the clock starts")
+    parser.add_argument("--order", choices=("dataset", "shuffled"), default="dataset", help="of the pages")
+    parser.add_argument("--seed", type=int, default=0, help="of page order and arrivals")
+    parser.add_argument(
+        "--cache", choices=("auto", "reset", "salt", "keep"), default="auto", help="what keeps server caches cold"
+    )
+    parser.add_argument("--processes", type=int, metavar="N", help="client processes (default: one for 64 in flight)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the stage; 0 when every page has a row, 3 when some are left."""
+    dataset = load_dataset(args.dataset)
+    system: System = registry.load("catalog", "system")(args.system)
+    jobs = page_jobs(dataset, args.limit)
+    with tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
+        warmup = warmup_jobs(dataset, jobs, args.warmup, Path(folder)) if system.runner == "openai" else []
+        settings = InferSettings(
+            system=system,
+            endpoints=tuple(args.endpoint),
+            load=Load(args.arrivals, args.bs, args.rate),
+            stream=not args.no_stream,
+            timeout_s=args.timeout,
+            warmup=tuple(warmup),
+            order=args.order,
+            seed=args.seed,
+            processes=args.processes,
+            cache=args.cache,
+        )
+        with progress(f"infer {system.name}", len(jobs)) as shown:
+            report = infer(args.run, jobs, settings, retry_failed=args.retry_failed, on_progress=shown.update)
+    _print(report, args.run, args.json)
+    return 3 if report.missing else 0
+
+
+def _print(report: InferReport, run: Path, as_json: bool) -> None:
+    for note in report.notes:
+        say(f"note: {note}")
+    if as_json:
+        print(dumps({"run": str(run), "pages": report.pages, "states": report.states, "missing": report.missing}))
+        return
+    states = ", ".join(f"{count} {state}" for state, count in sorted(report.states.items()))
+    print(f"{run}/infer: {report.pages} pages: {states or 'none answered'}" + _missing(report))
+
+
+def _missing(report: InferReport) -> str:
+    return f", {report.missing} left: run the same command to go on" if report.missing else ""

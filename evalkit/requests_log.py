@@ -1,0 +1,79 @@
+"""The log of the infer stage: one row a request, appended as it ends, and one row for each drive's begin and end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalkit.errors import InvalidFileError
+from evalkit.store import read_jsonl
+from evalkit.types import FinishState, RawOutput, TokenCounts
+
+SCHEMA = "evalkit.requests"
+VERSION = 1
+FILE = "requests.jsonl"
+SESSIONS_SCHEMA = "evalkit.sessions"
+SESSIONS_FILE = "sessions.jsonl"
+SAMPLES_SCHEMA = "evalkit.samples"
+
+
+def read_requests(path: Path) -> list[RawOutput]:
+    """The outputs of a log, in the order in which they ended; of a page asked again the last row counts.
+
+    Raises UserError without the file, InvalidFileError when a row is no output.
+    """
+    outputs: dict[str, RawOutput] = {}
+    for number, row in enumerate(read_jsonl(path, SCHEMA, VERSION), start=2):
+        output = _output(path, number, row)
+        outputs.pop(output.page_id, None)
+        outputs[output.page_id] = output
+    return list(outputs.values())
+
+
+def _output(path: Path, number: int, row: Mapping[str, Any]) -> RawOutput:
+    try:
+        known = dict(row)
+        known["state"] = FinishState(known["state"])
+        known["tokens"] = TokenCounts(**(known.get("tokens") or {}))
+        return RawOutput(**known)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidFileError(str(path), [f"line {number}: not a request row ({error})"]) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One uninterrupted drive. `facts` is None when it was cut short by a kill or Ctrl-C."""
+
+    number: int
+    settings: Mapping[str, Any]
+    pages: int
+    facts: Mapping[str, Any] | None = None
+
+
+def read_sessions(folder: Path) -> list[Session]:
+    """The drives that wrote an infer folder; [] when there was none."""
+    path = folder / SESSIONS_FILE
+    if not path.exists():
+        return []
+    sessions: list[Session] = []
+    for row in read_jsonl(path, SESSIONS_SCHEMA, VERSION):
+        if row["event"] == "begin":
+            sessions.append(Session(len(sessions), row["settings"], row["pages"]))
+        elif sessions:
+            last = sessions[-1]
+            sessions[-1] = Session(last.number, last.settings, last.pages, row["facts"])
+    return sessions
+
+
+def read_samples(folder: Path, session: int) -> Iterator[Mapping[str, Any]]:
+    """The counter and telemetry readings of one drive, by time."""
+    path = samples_path(folder, session)
+    if path.exists():
+        yield from read_jsonl(path, SAMPLES_SCHEMA, VERSION)
+
+
+def samples_path(folder: Path, session: int) -> Path:
+    """Where one drive's readings lie."""
+    return folder / f"samples-{session}.jsonl"

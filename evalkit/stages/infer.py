@@ -1,0 +1,167 @@
+"""The infer stage: drives a system over pages and logs every answer; run again, it goes on where it stopped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from evalkit import registry
+from evalkit.errors import UserError
+from evalkit.requests_log import (
+    FILE,
+    SAMPLES_SCHEMA,
+    SCHEMA,
+    SESSIONS_FILE,
+    SESSIONS_SCHEMA,
+    VERSION,
+    read_requests,
+    read_sessions,
+    samples_path,
+)
+from evalkit.store import STAMP, JsonlAppender, locked, sha256_json, to_plain, write_jsonl, write_stamp
+from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFacts
+
+STAGE_VERSION = 1
+FAILED = frozenset({FinishState.ERROR, FinishState.TIMEOUT})
+FREE_TO_CHANGE = ("endpoints", "timeout_s", "processes", "warmup", "sample_every_s")
+"""Settings in which a resumed drive may differ from the first."""
+
+
+class Runner(Protocol):
+    """What drives a system: registered under the kind "runner"."""
+
+    def run(
+        self, pages: Sequence[PageJob], settings: InferSettings, on_result: Callable[[RawOutput], None]
+    ) -> RunFacts:
+        """Send every page once; `on_result` gets each output as it ends, in this thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class InferReport:
+    """The state of an infer folder: pages asked for, how the answered ones ended, drives, and what to know."""
+
+    pages: int
+    states: Mapping[str, int]
+    sessions: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> int:
+        """Pages without any row; a further run of the stage asks for them."""
+        return self.pages - sum(self.states.values())
+
+
+def infer(
+    run: Path,
+    pages: Sequence[PageJob],
+    settings: InferSettings,
+    *,
+    retry_failed: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> InferReport:
+    """Fill `run`/infer with one row a page, skipping pages that have one.
+
+    With `retry_failed` pages that ended in error or time-out are asked again. Raises UserError when the folder
+    holds a drive with other settings, or another process is writing to it.
+    """
+    _check_pages(pages)
+    folder = run / "infer"
+    with locked(folder):
+        parameters = _parameters(settings)
+        _check_same(folder, parameters)
+        todo = _left(folder, pages, retry_failed)
+        notes: tuple[str, ...] = ()
+        if todo:
+            (folder / STAMP).unlink(missing_ok=True)
+            notes = _Session(folder, parameters, settings).drive(todo, len(pages), on_progress)
+        report = _report(folder, pages, notes)
+        if not report.missing:
+            inputs = {"pages": sha256_json([job.page.page_id for job in pages])}
+            write_stamp(folder, STAGE_VERSION, inputs, parameters)
+        return report
+
+
+def _check_pages(pages: Sequence[PageJob]) -> None:
+    twice = [page_id for page_id, count in Counter(job.page.page_id for job in pages).items() if count > 1]
+    if twice:
+        raise UserError(f"page ids must be unique; given twice: {', '.join(sorted(twice)[:5])}")
+    if not pages:
+        raise UserError("there are no pages to infer")
+
+
+def _parameters(settings: InferSettings) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(settings)
+    return {key: value for key, value in plain.items() if key not in FREE_TO_CHANGE}
+
+
+def _check_same(folder: Path, parameters: Mapping[str, Any]) -> None:
+    sessions = read_sessions(folder)
+    if not sessions:
+        return
+    before = sessions[0].settings
+    changed = [
+        f"{key}: {_short(before.get(key))} before, {_short(parameters[key])} now"
+        for key in parameters
+        if before.get(key) != parameters[key]
+    ]
+    if changed:
+        listing = "\n".join(f"  - {line}" for line in changed)
+        raise UserError(f"{folder}: this run was begun with other settings; choose another --out.\n{listing}")
+
+
+def _short(value: object) -> str:
+    if isinstance(value, dict) and "name" in value:
+        return f"{value['name']} as it was read"
+    return str(value)[:80]
+
+
+def _left(folder: Path, pages: Sequence[PageJob], retry_failed: bool) -> list[PageJob]:
+    path = folder / FILE
+    if not path.exists():
+        return list(pages)
+    done = {output.page_id for output in read_requests(path) if not (retry_failed and output.state in FAILED)}
+    return [job for job in pages if job.page.page_id not in done]
+
+
+class _Session:
+    """One drive of the stage: its rows carry its number, since each drive has its own clock."""
+
+    def __init__(self, folder: Path, parameters: Mapping[str, Any], settings: InferSettings) -> None:
+        self._folder = folder
+        self._parameters = parameters
+        self._settings = settings
+        self._number = len(read_sessions(folder))
+
+    def drive(
+        self, todo: Sequence[PageJob], total: int, on_progress: Callable[[int, int], None] | None
+    ) -> tuple[str, ...]:
+        runner: Runner = registry.load("runner", self._settings.system.runner)
+        done = total - len(todo)
+        with (
+            JsonlAppender(self._folder / SESSIONS_FILE, SESSIONS_SCHEMA, VERSION, fsync_every=1) as sessions,
+            JsonlAppender(self._folder / FILE, SCHEMA, VERSION) as requests,
+        ):
+            sessions.append({"event": "begin", "pages": len(todo), "settings": self._parameters})
+
+            def on_result(output: RawOutput) -> None:
+                nonlocal done
+                requests.append(replace(output, extra={**output.extra, "session": self._number}))
+                done += 1
+                if on_progress is not None:
+                    on_progress(done, total)
+
+            facts = runner.run(todo, self._settings, on_result)
+            write_jsonl(samples_path(self._folder, self._number), SAMPLES_SCHEMA, VERSION, facts.samples)
+            sessions.append({"event": "end", "facts": to_plain(replace(facts, samples=()))})
+        return facts.notes
+
+
+def _report(folder: Path, pages: Sequence[PageJob], notes: tuple[str, ...]) -> InferReport:
+    wanted = {job.page.page_id for job in pages}
+    path = folder / FILE
+    outputs = read_requests(path) if path.exists() else []
+    states = Counter(output.state.value for output in outputs if output.page_id in wanted)
+    return InferReport(len(pages), dict(states), len(read_sessions(folder)), notes)
