@@ -112,13 +112,49 @@ class FormulaPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopPolicy:
+    """When a prediction is said to end in a decoding loop. Counted beside the scores, never part of them."""
+
+    tail_chars: int = 4000
+    loop_chars: int = 200
+    repetitions: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPolicy:
+    """Numbers of the matching of a page's blocks.
+
+    Source: src/core/matching/match_quick.py.
+    """
+
+    close_edit: float = 0.25
+    """Below this normalised edit a block and a piece are taken to be the same."""
+    run_pieces: int = 160
+    """Most predicted pieces that are joined to one block."""
+    piece_in_block_edit: float = 0.6
+    """A piece belongs to a run when some stretch of the block, of its length, is closer than this."""
+    unmatched_edit: float = 0.7
+    """Above this an assigned pair counts as unmatched."""
+    block_in_piece_edit: float = 0.4
+    """An unmatched block is contained in a piece of which some stretch, of its length, is closer than this."""
+    official_limit_s: float = 300.0
+    """The official time limit for joining pieces; above it another matching takes over there."""
+    official_call_s: float = 6e-7
+    """The official's time for one distance of short texts, Python included."""
+    official_cell_s: float = 1.5e-10
+    """The official's further time for one pair of characters compared."""
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """All numbers of the protocol."""
 
     normalize: NormalizePolicy = field(default_factory=NormalizePolicy)
     extract: ExtractPolicy = field(default_factory=ExtractPolicy)
+    match: MatchPolicy = field(default_factory=MatchPolicy)
     text_span: TextSpanPolicy = field(default_factory=TextSpanPolicy)
     formula: FormulaPolicy = field(default_factory=FormulaPolicy)
+    loop: LoopPolicy = field(default_factory=LoopPolicy)
 
 
 POLICY = Policy()
