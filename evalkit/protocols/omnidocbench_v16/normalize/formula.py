@@ -33,10 +33,12 @@ _BARS_AND_ESCAPES = (("\\mid", "|"), ("\\vert", "|"), ("\\{", ""), ("\\}", ""), 
 """Replaced in this order: `\\mid` first, so that `\\midrule` becomes `|rule`."""
 
 _DROPPED = (
-    "\\mathbf", "\\mathrm", "\\mathnormal", "\\mathit", "\\mathbb", "\\mathcal", "\\mathscr", "\\mathfrak", "\\mathsf", "\\mathtt",
+    "\\mathbf", "\\mathrm", "\\mathnormal", "\\mathit", "\\mathbb", "\\mathcal", "\\mathscr", "\\mathfrak",
+    "\\mathsf", "\\mathtt",
     "\\textbf", "\\text", "\\boldmath", "\\boldsymbol", "\\operatorname", "\\bm",
     "\\symbfit", "\\mathbfcal", "\\symbf", "\\scriptscriptstyle", "\\notag",
-    "\\setlength", "\\coloneqq", "\\space", "\\thickspace", "\\thinspace", "\\medspace", "\\nobreakspace", "\\negmedspace",
+    "\\setlength", "\\coloneqq", "\\space", "\\thickspace", "\\thinspace",
+    "\\medspace", "\\nobreakspace", "\\negmedspace",
     "\\quad", "\\qquad", "\\enspace", "\\substackw",
     " ", "$$", "\\left", "\\right", "\\displaystyle", "\\text",
 )  # fmt: skip
