@@ -144,18 +144,23 @@ class _Session:
             JsonlAppender(self._folder / SESSIONS_FILE, SESSIONS_SCHEMA, VERSION, fsync_every=1) as sessions,
             JsonlAppender(self._folder / FILE, SCHEMA, VERSION) as requests,
         ):
-            sessions.append({"event": "begin", "pages": len(todo), "settings": self._parameters})
+            begin = {"event": "begin", "pages": len(todo), "settings": self._parameters}
+            begun = False
 
             def on_result(output: RawOutput) -> None:
-                nonlocal done
+                nonlocal done, begun
+                if not begun:  # a drive that never came to an answer is none
+                    sessions.append(begin)
+                    begun = True
                 requests.append(replace(output, extra={**output.extra, "session": self._number}))
                 done += 1
                 if on_progress is not None:
                     on_progress(done, total)
 
             facts = runner.run(todo, self._settings, on_result)
-            write_jsonl(samples_path(self._folder, self._number), SAMPLES_SCHEMA, VERSION, facts.samples)
-            sessions.append({"event": "end", "facts": to_plain(replace(facts, samples=()))})
+            if begun:
+                write_jsonl(samples_path(self._folder, self._number), SAMPLES_SCHEMA, VERSION, facts.samples)
+                sessions.append({"event": "end", "facts": to_plain(replace(facts, samples=()))})
         return facts.notes
 
 

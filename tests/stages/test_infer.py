@@ -174,6 +174,14 @@ def test_a_model_that_is_not_served_is_a_user_error(tmp_path: Path) -> None:
         infer(tmp_path / "run", page_jobs(tmp_path / "images", 1), settings(server.url))
 
 
+def test_a_drive_that_never_began_forbids_no_other_settings(tmp_path: Path) -> None:
+    jobs = page_jobs(tmp_path / "images", 2)
+    with serving(FakeChatServer(model="other")) as server, pytest.raises(UserError):
+        infer(tmp_path / "run", jobs, settings(server.url))
+    with serving(FakeChatServer()) as server:
+        assert infer(tmp_path / "run", jobs, settings(server.url, load=Load(in_flight=2))).sessions == 1
+
+
 def test_a_second_run_asks_for_nothing(tmp_path: Path) -> None:
     jobs = page_jobs(tmp_path / "images", 3)
     with serving(FakeChatServer()) as server:
