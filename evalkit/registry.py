@@ -20,6 +20,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "formula_edit": "metrics.formula_edit:METRIC",
         "table_edit": "metrics.table_edit:METRIC",
         "read_order_edit": "metrics.read_order:METRIC",
+        "table_teds": "metrics.teds:TEDS",
+        "table_teds_s": "metrics.teds:TEDS_S",
     },
     "runner": {
         "openai": "runners.openai_client:RUNNER",
@@ -36,6 +38,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "executor": {},
     "doctor": {
         "python": "evalkit.doctor:check_python",
+        "libxml2": "metrics.teds.doctor:check_libxml2",
         "parsers": "runners.parsers.doctor:check_parsers",
     },
     "normalizer": {},
