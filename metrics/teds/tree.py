@@ -19,8 +19,14 @@ NodeKind = tuple[str, int, int]
 
 _INSTRUCTION = "?"
 _MARKUP = re.compile(
-    r"""<!--.*?-->|<!doctype[^>]*>|<\?[^>]*>|</?[a-z](?:[^>"']|"[^"]*"|'[^']*')*>|(?P<declaration><!)""",
-    re.IGNORECASE | re.DOTALL,
+    r"""(?P<comment><!--.*?--!?>)
+    |(?P<open_comment><!--.*)
+    |(?P<doctype><!doctype[^>]*+>)</
+    |<!doctype[^>]*+>?
+    |(?P<declaration><!)
+    |<\?[^>]*+>?
+    |</?[a-z](?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+|["'])*+>?""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 
 
@@ -73,7 +79,7 @@ def parse_table(document: str) -> TableTree:
 def _parse(document: str) -> TableTree:
     parser = html.HTMLParser(remove_comments=True, encoding="utf-8")
     try:
-        root = html.fromstring(escape_declarations(document), parser=parser)
+        root = html.fromstring(settle_declarations(document), parser=parser)
     except (LxmlError, ValueError) as error:
         raise UnreadableError(f"{type(error).__name__}: {error}") from error
     table = root.find("body/table")
@@ -85,15 +91,24 @@ def _parse(document: str) -> TableTree:
 _parse_cached = lru_cache(maxsize=CACHED_TABLES)(_parse)
 
 
-def escape_declarations(document: str) -> str:
-    """Turn `<!` that opens neither a comment nor a doctype into text.
+def settle_declarations(document: str) -> str:
+    """Rewrite what begins with `<!` so that every libxml2 reads it as 2.9.14 does, which the official scores come from.
 
-    libxml2 up to 2.9.14, which the official scores come from, keeps `<![CDATA[x]]>` as characters; later versions
-    drop it. Escaping it first gives the old result with both.
+    That version lets a comment that is not closed run to the end of the document, does not close one within its
+    opening (`<!-->`), keeps any other `<!` but a doctype as characters, such as `<![CDATA[x]]>`, and so the `</`
+    right after a misplaced doctype.
     """
-    if "<!" not in document:
-        return document
-    return _MARKUP.sub(lambda match: "&lt;!" if match["declaration"] else match[0], document)
+    return _MARKUP.sub(_settled, document) if "<!" in document else document
+
+
+def _settled(match: re.Match[str]) -> str:
+    if match["comment"]:
+        return "<!-- -->"
+    if match["open_comment"]:
+        return "<!-- "
+    if match["doctype"]:
+        return match["doctype"] + "&lt;/"
+    return "&lt;!" if match["declaration"] else match[0]
 
 
 def _build(table: Any, element_count: int) -> TableTree:
@@ -105,27 +120,31 @@ def _build(table: Any, element_count: int) -> TableTree:
         element, first_leaf, children = stack[-1]
         child = next(children, None)
         if child is not None:
-            stack.append((child, len(kinds), iter(()) if child.tag == "td" else iter(child)))
+            stack.append((child, len(kinds), iter(()) if _tag_name(child) == "td" else iter(child)))
             continue
         stack.pop()
         kinds.append(_kind(element))
-        texts.append(_cell_text(element) if element.tag == "td" else "")
+        texts.append(_cell_text(element) if kinds[-1][0] == "td" else "")
         leftmost.append(first_leaf)
     return TableTree(tuple(kinds), tuple(texts), tuple(leftmost), element_count)
 
 
 def _kind(element: Any) -> NodeKind:
-    if element.tag != "td":
-        return (_tag_name(element), 0, 0)
+    name = _tag_name(element)
+    if name != "td":
+        return (name, 0, 0)
     try:
-        return ("td", int(element.get("colspan", "1")), int(element.get("rowspan", "1")))
+        return (name, int(element.get("colspan", "1")), int(element.get("rowspan", "1")))
     except ValueError as error:
         raise SpanError(f"ValueError: {error}") from error
 
 
 def _tag_name(element: Any) -> str:
-    """The tag; processing instructions, whose tag is no string, share one name."""
-    return element.tag if isinstance(element.tag, str) else _INSTRUCTION
+    """The tag without its prefix (as libxml2 2.9 has it); processing instructions, which have no name, share one."""
+    if not isinstance(element.tag, str):
+        return _INSTRUCTION
+    prefix, _, local = element.tag.partition(":")
+    return local if prefix and local else element.tag
 
 
 def _cell_text(cell: Any) -> CellText:
