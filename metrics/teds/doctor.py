@@ -17,7 +17,10 @@ EXPECTED: tuple[tuple[str, str], ...] = (
     ("<tr><td>a<!-->b</td><td>c--></td></tr>", "td:a tr table"),
     ("<tr><td>a<br/ >b<3</td></TR x>", "td:a<br></br>b<3 tr table"),
     ("<tr><td>a</ td>b</td></tr>", "td:a td>b tr table"),
-    ("<tr><td>a</td2>b<table><tr><td>c</td></tr></table></td></tr>", "td:ab<table><tr><td>c</td></tr></table> tr table"),
+    (
+        "<tr><td>a</td2>b<table><tr><td>c</td></tr></table></td></tr>",
+        "td:ab<table><tr><td>c</td></tr></table> tr table",
+    ),
 )
 
 
@@ -39,8 +42,7 @@ def describe(rows: str) -> str:
     except ValueError as error:
         return str(error)
     return " ".join(
-        f"td:{''.join(text)}" if kind[0] == "td" else kind[0]
-        for kind, text in zip(tree.kinds, tree.texts, strict=True)
+        f"td:{''.join(text)}" if kind[0] == "td" else kind[0] for kind, text in zip(tree.kinds, tree.texts, strict=True)
     )
 
 
