@@ -386,6 +386,31 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class BranchTokens:
+    """Token lengths of one page's answer, counted by the server's own tokenizer after the drive.
+
+    `total` is the whole answer. `forks` holds, for each branch in reading order, the layout tokens up to and
+    including its fork and the tokens of its content; `layout` is the whole layout stream. A single trajectory
+    has no forks and `layout` equal to `total`.
+    """
+
+    page_id: str
+    total: int
+    layout: int
+    forks: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def critical_path(self) -> int:
+        """Tokens that must follow one another: the longest of layout-to-the-fork plus branch, or the layout alone."""
+        return max([self.layout, *(before + branch for before, branch in self.forks)])
+
+    @property
+    def sequential(self) -> int:
+        """Tokens of the same answer as one trajectory: layout and all branches."""
+        return self.layout + sum(branch for _, branch in self.forks)
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """What a runner knows about one uninterrupted drive besides its pages' outputs.
 
@@ -400,6 +425,28 @@ class RunFacts:
     client: Mapping[str, Any] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
     notes: tuple[str, ...] = ()
+    branches: tuple[BranchTokens, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """All that figures of speed are computed from: one drive of one system.
+
+    `outputs` are those of the drive in `facts`; `pages` counts the pages asked for, also in other drives.
+    `sessions` over 1 means that the run was interrupted. `chars` counts a page's markdown without white space.
+    `groups` names, for each page, the group it is in by attribute. `reference` holds the baseline's outputs.
+    """
+
+    system: System
+    load: Load
+    pages: int
+    outputs: tuple[RawOutput, ...]
+    facts: RunFacts | None
+    sessions: int = 1
+    stream: bool = True
+    chars: Mapping[str, int] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    reference: tuple[RawOutput, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
