@@ -1,0 +1,1 @@
+"""Matching of display formulas: candidates, their cost, and the cheapest."""
