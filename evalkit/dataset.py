@@ -15,8 +15,7 @@ from evalkit.store import read_json, sha256_file
 from evalkit.types import GroundTruth, Page
 
 IMAGE_EXTENSIONS = frozenset(
-    (".png", ".jpg", ".jpeg", ".jpe", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".jp2", ".ppm", ".pgm", ".pbm")
-    + (".avif", ".heic", ".pdf")
+    f".{extension}" for extension in ("png", "jpg", "jpeg", "jpe", "webp", "bmp", "gif", "tif", "tiff", "jp2", "pdf")
 )
 MAX_NAME_BYTES = 240  # of a prediction file; file systems allow 255, temporary names add a few
 
