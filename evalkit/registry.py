@@ -31,6 +31,13 @@ BUILTIN: dict[str, dict[str, str]] = {
     "launcher": {},
     "converter": {
         "parser_json": "evalkit.convert.parser_json:CONVERTER",
+        "grounding": "evalkit.convert.grounding:CONVERTER",
+        "dots_json": "evalkit.convert.element_json:DOTS",
+        "monkey_json": "evalkit.convert.element_json:MONKEY",
+        "youtu_omni_json": "evalkit.convert.element_json:YOUTU_OMNI",
+        "element_json": "evalkit.convert.element_json:OMNIDOCBENCH",
+        "html_page": "evalkit.convert.html_page:CONVERTER",
+        "wrapped_markdown": "evalkit.convert.wrapped_markdown:CONVERTER",
     },
     "protocol": {},
     "figures": {},
