@@ -13,7 +13,7 @@ from evalkit.protocols.omnidocbench_v16.rules import rule
 
 INLINE_FORMULA = (Delimiter(r"\$", "$", multiline=False), Delimiter(r"\\\(", "\\)", multiline=False))
 
-_ESCAPED_SIGN = re.compile(r"\\([\\_&%^])")
+_ESCAPED_SIGN = re.compile(r"\\[\\_&%^]")
 _STRUCTURED = ("\\begin{", "\\end{", "\\array", "\\matrix", "\\tabular", "\\cases", "\\align", "\\\\", "&")
 _SPELLED_BREAKS = ("\\t", "\\n", "\t", "\n", "/t", "/n")
 _NOT_WORD = re.compile(r"[^\w\u4e00-\u9fff]")
@@ -50,7 +50,7 @@ def inline_formulas_to_unicode(text: str) -> str:
 
 def inline_formula_to_unicode(formula: str) -> str | None:
     """The text of one inline formula, None when it stays as it is."""
-    formula = _ESCAPED_SIGN.sub(r"\1", formula)
+    formula = _ESCAPED_SIGN.sub("", formula)
     if not any(sign in formula for sign in "\\^_"):
         return None
     if formula.endswith("\\"):

@@ -1,0 +1,1 @@
+"""How the protocol takes a page's markdown apart into text, formulas and tables."""
