@@ -1,6 +1,6 @@
 """Token counts by plain rules, where no tokenizer is at hand: an approximation, and the tile rule for images.
 
-Source of the tile rule: preprocessing of InternVL 3.5 and HPD-Parsing: 448 px tiles of 256 tokens, 1 to 24, a thumbnail.
+Source of the tile rule: preprocessing of HPD-Parsing (InternVL 3.5): 448 px tiles of 256 tokens, 1 to 24, a thumbnail.
 """
 
 from __future__ import annotations
