@@ -1,4 +1,4 @@
-"""From pair scores to page scores to the figures of a data set: sums and means, with nothing invented for the absent."""
+"""From pair scores to page values to the figures of a data set; what is absent is left out, never counted as 0."""
 
 from __future__ import annotations
 

@@ -39,7 +39,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "html_page": "evalkit.convert.html_page:CONVERTER",
         "wrapped_markdown": "evalkit.convert.wrapped_markdown:CONVERTER",
     },
-    "protocol": {},
+    "protocol": {
+        "omnidocbench-1.6": "evalkit.protocols.omnidocbench_v16.protocol:PROTOCOL",
+    },
     "figures": {},
     "report": {},
     "executor": {},
@@ -49,6 +51,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "parsers": "runners.parsers.doctor:check_parsers",
     },
     "normalizer": {},
+    "server": {"emulator": "runners.emulator.server:serve_forever"},
     "catalog": {
         "systems": "runners.systems:catalog",
         "published": "runners.published.rows:catalog",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from evalkit.types import MatchedPair, PairScore
+from evalkit.types import MatchedPair, MetricSummary, PairScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +30,15 @@ class PageResult:
     pairs: tuple[ScoredPair, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A data set's figures: by metric, by metric and page, by metric and group, and files in the official layout."""
+
+    overall: float | None
+    metrics: Mapping[str, MetricSummary]
+    page_values: Mapping[str, Mapping[str, float | None]]
+    page_groups: Mapping[str, Mapping[str, float]]
+    block_groups: Mapping[str, Mapping[str, float]]
+    official: Mapping[str, Any]

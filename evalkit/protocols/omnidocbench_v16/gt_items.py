@@ -32,7 +32,7 @@ TEXT_CATEGORIES = (
 FORMULA = BlockKind.EQUATION_ISOLATED
 TABLE = BlockKind.TABLE
 MIXED_CATEGORIES = (*TEXT_CATEGORIES, FORMULA)
-CONTENT_FIELD = {FORMULA: "latex", TABLE: "html"}
+CONTENT_FIELD: dict[str, str] = {FORMULA: "latex", TABLE: "html"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from evalkit.protocols.omnidocbench_v16.gt_items import GtPage
 from evalkit.protocols.omnidocbench_v16.match.pair import PairRecord
 from evalkit.protocols.omnidocbench_v16.normalize.table import normalize_table
 from evalkit.protocols.omnidocbench_v16.page import PageMatch, match_page
+from evalkit.protocols.omnidocbench_v16.policy import POLICY, LatexTables
 from evalkit.protocols.omnidocbench_v16.reading_order import OrderPair
 from evalkit.protocols.omnidocbench_v16.rules import rule
 from evalkit.protocols.omnidocbench_v16.waste import ends_in_loop
@@ -26,12 +27,13 @@ PAGE_METRICS = {
     TABLE: ("table_teds", "table_teds_s", "table_edit"),
     ORDER: ("read_order_edit",),
 }
-WORK_LIMIT = "work_limit"
 
 
-def score_page(gt: GtPage, page_id: str, markdown: str) -> PageResult:
+def score_page(
+    gt: GtPage, page_id: str, markdown: str, *, latex_tables: LatexTables = POLICY.normalize.latex_tables
+) -> PageResult:
     """The scored pairs of one page."""
-    match = match_page(gt, markdown, page_id)
+    match = match_page(gt, markdown, page_id, latex_tables=latex_tables)
     pairs = [
         *(_scored(_matched(pair, TEXT, page_id)) for pair in match.text),
         *(_scored(_formula(pair, page_id)) for pair in match.formulas),

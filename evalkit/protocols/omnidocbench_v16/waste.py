@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evalkit.protocols.omnidocbench_v16.match.pair import MatchRule, PairRecord
@@ -26,23 +26,22 @@ class Waste:
 
 
 def waste(
-    items: Sequence[PredItem],
-    mixed: Sequence[PredItem],
+    pools: Mapping[str, Sequence[PredItem]],
     mixed_pairs: Sequence[PairRecord],
     formulas: Sequence[PairRecord],
     tables: Sequence[PairRecord],
 ) -> Waste:
     """Counts of one page. `mixed_pairs` are those of the text matcher, ignored categories included."""
-    text_chars = sum(len(normalize_text(item.content)) for item in mixed if item.category == "text_all")
+    text_chars = sum(len(normalize_text(item.content)) for item in pools.get("text_all", ()))
     matched = sum(
         len(pair.norm_pred)
         for pair in mixed_pairs
         if pair.gt_idx and pair.rule != MatchRule.LEFTOVER and not pair.pred_category.startswith("equation_i")
     )
-    shown = [item for item in items if item.category == "equation_isolated" and item.fine_category is None]
+    shown = [item for item in pools.get("equation_isolated", ()) if item.fine_category is None]
     at = [row.pred_position for row in formulas if row.pred_position is not None]
     used = sum(any(item.position[0] <= position <= item.position[1] for position in at) for item in shown)
-    predicted_tables = sum(item.category in ("html_table", "latex_table") for item in items)
+    predicted_tables = len(pools.get("html_table", ())) + len(pools.get("latex_table", ()))
     return Waste(
         text_chars=text_chars,
         unmatched_chars=max(0, text_chars - matched),

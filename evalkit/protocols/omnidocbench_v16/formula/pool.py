@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evalkit.protocols.omnidocbench_v16.formula.prepare import ISOLATED, PredFormula
@@ -17,14 +17,12 @@ RESCUE_POOL = "formula_rescue"
     order=70,
     example="a formula of the text, then one rescued from a table cell at the same place -> both, each once",
 )
-def formula_candidates(items: Iterable[PredItem]) -> list[PredFormula]:
+def formula_candidates(pools: Mapping[str, Sequence[PredItem]]) -> list[PredFormula]:
     """Display and inline formulas, then what was rescued from elsewhere, without exact repeats.
 
     Source: end2end_dataset.py _build_formula_candidate_pool.
     """
-    items = list(items)
-    found = [item for item in items if item.category == ISOLATED]
-    found += [_as_formula(item) for item in items if item.category == RESCUE_POOL]
+    found = [*pools.get(ISOLATED, ()), *(_as_formula(item) for item in pools.get(RESCUE_POOL, ()))]
     distinct: dict[tuple[object, ...], PredItem] = {}
     for item in found:
         distinct.setdefault((item.position, item.content, item.fine_category, item.category), item)

@@ -1,0 +1,131 @@
+"""The protocol as the evaluate stage sees it: pages prepared, scored one by one, and summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from evalkit import registry
+from evalkit.errors import unknown_name
+from evalkit.protocols.omnidocbench_v16 import official_output
+from evalkit.protocols.omnidocbench_v16.cdm_score import METRIC as CDM
+from evalkit.protocols.omnidocbench_v16.cdm_score import with_cdm
+from evalkit.protocols.omnidocbench_v16.figures import ELEMENTS, ElementFigures, element_figures, overall
+from evalkit.protocols.omnidocbench_v16.gt_items import GtPage, gt_page
+from evalkit.protocols.omnidocbench_v16.normalize.latex_table import latex_table_backend
+from evalkit.protocols.omnidocbench_v16.policy import LatexTables
+from evalkit.protocols.omnidocbench_v16.score import score_page
+from evalkit.protocols.result import Figures, PageResult
+from evalkit.types import GroundTruth, MetricSummary
+
+METRICS = (
+    "text_edit",
+    "formula_edit",
+    "formula_cdm",
+    "table_teds",
+    "table_teds_s",
+    "table_edit",
+    "read_order_edit",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPage:
+    """A page as it is sent to a worker."""
+
+    gt: GtPage
+    latex_tables: LatexTables
+
+
+@dataclass(frozen=True, slots=True)
+class OmniDocBenchV16:
+    """OmniDocBench v1.6 end to end, equal to the official evaluator at commit 9dc1dec.
+
+    `latex_tables` says what turns LaTeX tables into HTML; it is part of every signature.
+    """
+
+    latex_tables: LatexTables = field(default_factory=lambda: LatexTables(latex_table_backend()))
+    name: str = "omnidocbench-1.6"
+    metrics: tuple[str, ...] = METRICS
+
+    def configured(self, options: Mapping[str, str]) -> OmniDocBenchV16:
+        """This protocol with other options. Raises UserError for one that it does not have."""
+        for name, value in options.items():
+            if name != "latex_tables":
+                raise unknown_name("option of the protocol", name, ["latex_tables"])
+            if value not in list(LatexTables):
+                raise unknown_name("converter of LaTeX tables", value, list(LatexTables))
+        choice = LatexTables(options.get("latex_tables", self.latex_tables))
+        return replace(self, latex_tables=LatexTables(latex_table_backend(choice)))
+
+    def options(self) -> dict[str, str]:
+        """What a signature says besides the protocol's name."""
+        return {"latex_tables": str(self.latex_tables)}
+
+    def prepare(self, truth: GroundTruth) -> PreparedPage:
+        """What a page asks for, small enough to be sent to a worker."""
+        return PreparedPage(gt_page(truth), self.latex_tables)
+
+    def weight(self, prepared: PreparedPage, markdown: str) -> float:
+        """How long a page takes, roughly, in characters."""
+        return sum(len(item.content) for item in (*prepared.gt.mixed, *prepared.gt.tables)) + len(markdown)
+
+    def score_page(self, prepared: PreparedPage, page_id: str, markdown: str) -> PageResult:
+        """The scored pairs of one page, without CDM."""
+        return score_page(prepared.gt, page_id, markdown, latex_tables=prepared.latex_tables)
+
+    def score_formulas(
+        self, results: Sequence[PageResult], *, workers: int, progress: Callable[[int, int], None]
+    ) -> list[PageResult]:
+        """The results with CDM."""
+        return with_cdm(results, registry.load("metric", CDM), workers=workers, progress=progress)
+
+    def figures(self, truths: Sequence[GroundTruth], results: Sequence[PageResult], *, cdm: bool) -> Figures:
+        """Everything that is said about a data set."""
+        elements = {element: element_figures(element, truths, results, cdm=cdm) for element in ELEMENTS}
+        summaries = _summaries(elements)
+        return Figures(
+            overall=overall(*(summaries[name].page_avg for name in ("text_edit", "table_teds", "formula_cdm"))),
+            metrics=summaries,
+            page_values=_by_metric(elements, "page_values"),
+            page_groups=_by_metric(elements, "page_groups"),
+            block_groups={
+                name: {label: value for label, (value, _) in found.items()}
+                for name, found in _by_metric(elements, "block_groups").items()
+            },
+            official=_official(elements, truths),
+        )
+
+
+def _by_metric(elements: Mapping[str, ElementFigures], field: str) -> dict[str, Any]:
+    found = {name: value for figures in elements.values() for name, value in getattr(figures, field).items()}
+    return {name: found[name] for name in METRICS if name in found}
+
+
+def _summaries(elements: Mapping[str, ElementFigures]) -> dict[str, MetricSummary]:
+    found = _by_metric(elements, "summaries")
+    not_scored = MetricSummary(None, None, reason="not_scored")
+    return {name: found.get(name, not_scored) for name in METRICS}
+
+
+def _official(elements: Mapping[str, ElementFigures], truths: Sequence[GroundTruth]) -> dict[str, Any]:
+    names = image_names(truths)
+    files: dict[str, Any] = {
+        f"{element}_result": official_output.element_result(element, figures.pairs, names)
+        for element, figures in elements.items()
+    }
+    return {"metric_result": official_output.metric_result(elements), **files}
+
+
+def image_names(truths: Sequence[GroundTruth]) -> dict[str, str]:
+    """The name of each page in official files: its image's base name, or its path where base names collide."""
+    bases = {truth.page.page_id: PurePosixPath(truth.page.page_id).name for truth in truths}
+    counts: dict[str, int] = {}
+    for base in bases.values():
+        counts[base] = counts.get(base, 0) + 1
+    return {page_id: base if counts[base] == 1 else page_id for page_id, base in bases.items()}
+
+
+PROTOCOL = OmniDocBenchV16()

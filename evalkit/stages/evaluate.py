@@ -1,0 +1,216 @@
+"""The evaluate stage: predictions matched with the truth and scored under a protocol, in RUN/evaluate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evalkit import registry
+from evalkit.dataset import Dataset
+from evalkit.executor import LOCAL, Done
+from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText
+from evalkit.progress import progress
+from evalkit.protocols.result import Figures, PageResult
+from evalkit.signature import Signature
+from evalkit.store import is_current, locked, read_json, sha256_json, write_json, write_jsonl, write_stamp
+from evalkit.types import GroundTruth, MetricSummary, PageScore, Summary
+from evalkit.workers import worker_count
+
+STAGE_VERSION = 1
+FOLDER = "evaluate"
+DEFAULT_PROTOCOL = "omnidocbench-1.6"
+PAGE_WORK = "evalkit.stages.evaluate:score_one"
+
+
+@dataclass(frozen=True, slots=True)
+class PageWork:
+    """One page for a worker."""
+
+    protocol: str
+    prepared: Any
+    page_id: str
+    markdown: str
+
+
+def score_one(work: PageWork) -> PageResult:
+    """Runs in a worker: the scored pairs of one page."""
+    result: PageResult = registry.load("protocol", work.protocol).score_page(work.prepared, work.page_id, work.markdown)
+    return result
+
+
+def evaluate(
+    predictions: Path,
+    dataset: Dataset,
+    out: Path,
+    *,
+    cdm: bool = True,
+    workers: int | None = None,
+    protocol: str = DEFAULT_PROTOCOL,
+    options: Mapping[str, str] | None = None,
+) -> Summary:
+    """Score a folder of `<page>.md` files (or the folder of a run) and write out/evaluate; returns the summary.
+
+    Pages without a prediction count as empty pages. A stage that is current is not repeated.
+    """
+    rules = registry.load("protocol", protocol).configured(options or {})
+    folder = PredictionFolder(markdown_folder(predictions))
+    texts = [folder.read(truth.page) for truth in dataset.pages]
+    count = worker_count(workers)
+    target = out / FOLDER
+    inputs = {"dataset": dataset.sha256, "predictions": sha256_json([text.digest for text in texts])}
+    parameters = {"protocol": protocol, "cdm": cdm, "pages": len(dataset.pages), **rules.options()}
+    with locked(out):
+        if is_current(target, STAGE_VERSION, inputs, parameters):
+            return read_summary(target / "summary.json")
+        results, failed = _score_pages(rules, dataset.pages, texts, count)
+        if cdm:
+            with progress("CDM", _formula_rows(results)) as bar:
+                results = rules.score_formulas(results, workers=count, progress=bar.update)
+        figures = rules.figures(dataset.pages, results, cdm=cdm)
+        states = [_state(text, truth, failed) for text, truth in zip(texts, dataset.pages, strict=True)]
+        summary = _summary(rules, dataset, figures, results, states, failed)
+        _write(target, dataset.pages, results, figures, states, summary)
+        write_stamp(target, STAGE_VERSION, inputs, parameters)
+    return summary
+
+
+def markdown_folder(predictions: Path) -> Path:
+    """The folder with the markdown files: itself, or that of a run's convert stage."""
+    for inner in ("convert/markdown", "markdown"):
+        if (predictions / inner).is_dir():
+            return predictions / inner
+    return predictions
+
+
+def _score_pages(
+    rules: Any, truths: Sequence[GroundTruth], texts: Sequence[PredictionText], workers: int
+) -> tuple[list[PageResult], dict[str, str]]:
+    """Results in the order of the pages, and why pages failed; a failed page is scored as an empty one."""
+    prepared = [rules.prepare(truth) for truth in truths]
+    work = [
+        PageWork(rules.name, page, truth.page.page_id, text.markdown)
+        for page, truth, text in zip(prepared, truths, texts, strict=True)
+    ]
+    weights = [rules.weight(item.prepared, item.markdown) for item in work]
+    with progress("matching", len(work)) as bar:
+        done = LOCAL.map(PAGE_WORK, work, weights=weights, workers=workers, advance=bar.advance)
+    failed = {item.page_id: end.failure for item, end in zip(work, done, strict=True) if end.failure is not None}
+    return [_result(item, end) for item, end in zip(work, done, strict=True)], failed
+
+
+def _result(work: PageWork, done: Done) -> PageResult:
+    if done.failure is None:
+        result: PageResult = done.value
+        return result
+    return replace(score_one(replace(work, markdown="")), notes=(f"failed: {done.failure}",))
+
+
+def _formula_rows(results: Sequence[PageResult]) -> int:
+    return sum(scored.pair.element == "display_formula" for result in results for scored in result.pairs)
+
+
+def _state(text: PredictionText, truth: GroundTruth, failed: Mapping[str, str]) -> PredictionState:
+    return PredictionState.FAILED if truth.page.page_id in failed else text.state
+
+
+def _summary(
+    rules: Any,
+    dataset: Dataset,
+    figures: Figures,
+    results: Sequence[PageResult],
+    states: Sequence[PredictionState],
+    failed: Mapping[str, str],
+) -> Summary:
+    signature = Signature("overall", "page", rules.name, dataset.name, dataset.sha256, rules.options())
+    return Summary(
+        overall=figures.overall,
+        pages=len(dataset.pages),
+        protocol=rules.name,
+        signature=str(signature),
+        metrics=figures.metrics,
+        groups={"page": figures.page_groups, "block": figures.block_groups},
+        counts=_counts(results, states),
+        details={
+            "pages_by_state": _pages_by_state(results, states),
+            "failures": dict(failed),
+            "flagged_pages": _flagged(results),
+        },
+    )
+
+
+def _counts(results: Sequence[PageResult], states: Sequence[PredictionState]) -> dict[str, int]:
+    by_state = Counter(states)
+    counts = {f"{state}_pages": by_state[state] for state in PredictionState}
+    for result in results:
+        for name, count in result.counts.items():
+            counts[name] = counts.get(name, 0) + count
+    return counts
+
+
+def _pages_by_state(results: Sequence[PageResult], states: Sequence[PredictionState]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for result, state in zip(results, states, strict=True):
+        if state != PredictionState.OK:
+            found.setdefault(state, []).append(result.page_id)
+    return found
+
+
+def _flagged(results: Sequence[PageResult]) -> dict[str, list[str]]:
+    """Pages by the counts that name pages (`…_pages`)."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        for name, count in result.counts.items():
+            if count and name.endswith("_pages"):
+                found.setdefault(name, []).append(result.page_id)
+    return found
+
+
+def _write(
+    target: Path,
+    truths: Sequence[GroundTruth],
+    results: Sequence[PageResult],
+    figures: Figures,
+    states: Sequence[PredictionState],
+    summary: Summary,
+) -> None:
+    write_jsonl(target / "pairs.jsonl", "evalkit.pairs", 1, (one.pair for result in results for one in result.pairs))
+    write_jsonl(target / "pair_scores.jsonl", "evalkit.pair_scores", 1, _score_rows(results))
+    write_jsonl(target / "page_scores.jsonl", "evalkit.page_scores", 1, _page_rows(truths, results, figures, states))
+    for name, value in figures.official.items():
+        write_json(target / "official" / f"{name}.json", value)
+    write_json(target / "summary.json", summary)
+
+
+def _score_rows(results: Sequence[PageResult]) -> Iterator[dict[str, Any]]:
+    """One row a pair, in the order of pairs.jsonl."""
+    number = 0
+    for result in results:
+        for scored in result.pairs:
+            yield {
+                "pair": number,
+                "page_id": result.page_id,
+                "element": scored.pair.element,
+                "scores": scored.scores,
+            }
+            number += 1
+
+
+def _page_rows(
+    truths: Sequence[GroundTruth],
+    results: Sequence[PageResult],
+    figures: Figures,
+    states: Sequence[PredictionState],
+) -> Iterator[PageScore]:
+    for truth, result, state in zip(truths, results, states, strict=True):
+        values = {name: found.get(truth.page.page_id) for name, found in figures.page_values.items()}
+        yield PageScore(truth.page.page_id, values, state, result.notes)
+
+
+def read_summary(path: Path) -> Summary:
+    """The summary of a finished stage."""
+    row = dict(read_json(path))
+    row["metrics"] = {name: MetricSummary(**found) for name, found in row["metrics"].items()}
+    return Summary(**row)
