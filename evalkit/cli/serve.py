@@ -1,0 +1,69 @@
+"""`evalkit serve`: start a parser's server, or the emulated one, and keep it running until interrupted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from evalkit import registry
+from evalkit.errors import unknown_name
+
+HELP = """
+example: evalkit serve emulator --port 8118 --data datasets/mini/streams.jsonl --speed 10
+
+The emulated server answers chat completions from recorded streams and times them by a model of the engine; nothing
+that it yields is a measurement, and all of it says so. GET /trace tells what its engine did. A request can ask for a
+fault with the header X-Evalkit-Fault or the field evalkit_fault; --fault sets rules: error:503@3, hang@every:50,
+cut:5, malformed, repeat@page:NAME, wrong_usage:2, slow_first:10, out_of_order, crash@100.
+"""
+
+DATA = Path("datasets/mini/streams.jsonl")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `evalkit serve`."""
+    parser.add_argument("system", metavar="SYSTEM", help="emulator")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    parser.add_argument("--port", type=int, default=0, help="port; 0 takes a free one")
+    emulator = parser.add_argument_group("emulator")
+    emulator.add_argument("--data", type=Path, default=DATA, help="recorded streams, recorded answers, or a run")
+    emulator.add_argument("--images", type=Path, help="page images of a run given with --data")
+    emulator.add_argument("--deployment", default="hpd-parsing", help="how pages are decoded (see docs/simulator.md)")
+    emulator.add_argument("--model", default="HPD-Parsing", help="served model name")
+    emulator.add_argument("--speed", type=float, default=1.0, help="emulated seconds a second")
+    emulator.add_argument("--seed", type=int, default=0, help="of draft acceptance")
+    emulator.add_argument(
+        "--release", choices=("0.17.1", "0.32.0"), default="0.17.1", help="vLLM whose names /metrics has"
+    )
+    emulator.add_argument("--max-model-len", type=int, default=16384, help="context length")
+    emulator.add_argument("--blocks", type=int, help="key-value blocks (default: what fits the hardware)")
+    emulator.add_argument("--unknown", choices=("choose", "refuse"), default="choose", help="images without an answer")
+    emulator.add_argument("--fault", action="append", default=[], metavar="RULE", help="fault rule; repeat for several")
+    emulator.add_argument("--trace", type=Path, metavar="FILE", help="write the engine's trace here at the end")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until interrupted; the URL is printed on stdout once it listens."""
+    if args.system not in registry.names("server"):
+        raise unknown_name("server", args.system, registry.names("server"))
+    serve = registry.load("server", args.system)
+    print(f"emulated server: {args.deployment}, {args.speed:g}x, from {args.data}", file=sys.stderr)
+    serve(
+        args.data,
+        host=args.host,
+        port=args.port,
+        images=args.images,
+        trace_file=args.trace,
+        announce=lambda url: print(url, flush=True),
+        deployment_name=args.deployment,
+        model=args.model,
+        speed=args.speed,
+        seed=args.seed,
+        release=args.release,
+        max_model_len=args.max_model_len,
+        unknown=args.unknown,
+        faults=args.fault,
+        blocks=args.blocks,
+    )
+    return 0
