@@ -34,7 +34,7 @@ def join_contained(
     taken: set[int] = set()
     for piece in np.flatnonzero(possible.any(axis=0)).tolist():
         stretches = Stretches(preds[piece])
-        candidates = [unmatched[row] for row in np.flatnonzero(possible[:, piece])]
+        candidates = [unmatched[row] for row in np.flatnonzero(possible[:, piece]).tolist()]
         lines = _contained_lines(stretches, candidates, gts, taken)
         if lines is not None:
             joined.setdefault((piece, piece), []).extend(lines)

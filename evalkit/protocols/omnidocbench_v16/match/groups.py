@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz.distance import Levenshtein
@@ -27,15 +27,15 @@ class Group:
 
 def settle(
     joined: Mapping[Span, Sequence[int]],
-    assigned: Mapping[Span, int],
+    assigned: Container[Span],
     gts: Sequence[str],
     preds: Sequence[str],
     costs: Costs,
 ) -> list[Group]:
     """All lines and pieces in groups: the joined ones, then leftovers, then lines without anything.
 
-    `joined` maps runs of pieces to lines, `assigned` those of them that the assignment made; `costs` are those of
-    single pieces.
+    `joined` maps runs of pieces to lines; `assigned` holds those of the runs that the assignment made; `costs` are
+    those of single pieces.
     """
     groups = [
         _joined_group(span, sorted(set(lines)), span in assigned, gts, preds) for span, lines in joined.items() if lines

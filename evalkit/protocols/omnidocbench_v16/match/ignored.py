@@ -56,7 +56,7 @@ def claim_ignored(gt: GtLines, pred: PredLines) -> IgnoredBlocks:
     last_hit = {row: hit for hit, (row, _) in enumerate(hits)}
     claims = [piece for _, piece in hits]
     joined: dict[Span, list[int]] = {(hit, hit): [row] for row, hit in last_hit.items()}
-    groups = settle(joined, joined, gts, [pred.norms[piece] for piece in claims], costs[:, claims])
+    groups = settle(joined, set(joined), gts, [pred.norms[piece] for piece in claims], costs[:, claims])
     return IgnoredBlocks(tuple(_on_page(group, lines, claims) for group in groups), frozenset(claims))
 
 

@@ -50,12 +50,13 @@ class Pieces:
 def lay_out(preds: Sequence[str], costs: Costs) -> Pieces:
     """The pieces of a page, given their costs against all annotated lines."""
     ratio = POLICY.match.piece_in_block_edit
+    taken: Flags = np.any(costs < POLICY.match.close_edit, axis=0)
     ends = np.cumsum(lengths(preds) + len(JOINER)) - len(JOINER)
     return Pieces(
         text=JOINER.join(preds),
         starts=ends - lengths(preds),
         ends=ends,
-        free=~(costs < POLICY.match.close_edit).any(axis=0),
+        free=~taken,
         first_limits=np.array([largest_count(len(one), ratio, inclusive=True) for one in preds], dtype=np.int64),
         next_limits=np.array([largest_count(len(one), ratio, inclusive=False) for one in preds], dtype=np.int64),
     )

@@ -26,9 +26,9 @@ def best_runs(gts: Sequence[str], preds: Sequence[str], counts: Counts, costs: C
     Source: match_quick.py deal_with_truncated and judge_pred_merge. The official measures every run; here those are
     left out that a lower bound rules out.
     """
-    open_gts = np.flatnonzero(~(costs < POLICY.match.close_edit).any(axis=1))
+    open_gts: list[int] = np.flatnonzero(~(costs < POLICY.match.close_edit).any(axis=1)).tolist()
     pieces = lay_out(preds, costs)
-    if not open_gts.size or not pieces.free.any():
+    if not open_gts or not pieces.free.any():
         return []
     pair_counts = edit_counts([gts[gt] for gt in open_gts], pieces.pairs())
     return [

@@ -10,7 +10,8 @@ from scipy.optimize import linear_sum_assignment
 from evalkit.protocols.omnidocbench_v16.match.edits import Costs, costs_between
 from evalkit.protocols.omnidocbench_v16.match.lines import TEXT_POOL, GtLines, PredLines, gt_lines, pred_lines
 from evalkit.protocols.omnidocbench_v16.match.pair import MatchRule, PairRecord
-from evalkit.protocols.omnidocbench_v16.normalize.table import normalize_table, table_to_text_lines
+from evalkit.protocols.omnidocbench_v16.normalize.table import normalize_html_table
+from evalkit.protocols.omnidocbench_v16.normalize.table_lines import table_to_text_lines
 from evalkit.protocols.omnidocbench_v16.records import GtItem, PredItem
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
@@ -51,7 +52,7 @@ def match_simple(
 @rule(stage="match", order=1, example="'<table> … </table>' -> the table normaliser's HTML; other text -> unchanged")
 def comparable_table(content: str) -> str:
     """What of a table is compared for matching. Source: match.py normalize_table_match_content."""
-    return normalize_table(content) if "<table" in content.lower() else content
+    return normalize_html_table(content) if "<table" in content.lower() else content
 
 
 @rule(stage="match", order=3, example="an unmatched table of rows 'a b' and 'c d' -> texts 'a b' and 'c d'")
