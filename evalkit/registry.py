@@ -22,6 +22,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "read_order_edit": "metrics.read_order:METRIC",
         "table_teds": "metrics.teds:TEDS",
         "table_teds_s": "metrics.teds:TEDS_S",
+        "page_iou": "metrics.page_iou:METRIC",
     },
     "runner": {
         "openai": "runners.openai_client:RUNNER",
