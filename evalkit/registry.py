@@ -29,7 +29,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "command": "runners.command:RUNNER",
         "local": "runners.local_parser:RUNNER",
     },
-    "launcher": {},
+    "launcher": {
+        "emulated": "runners.launchers.emulated:LAUNCHER",
+    },
     "converter": {
         "parser_json": "evalkit.convert.parser_json:CONVERTER",
         "grounding": "evalkit.convert.grounding:CONVERTER",

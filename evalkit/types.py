@@ -360,7 +360,8 @@ class InferSettings:
     """How a runner drives a system over pages.
 
     `order` is dataset or shuffled (by `seed`). `cache` is reset, salt, auto (reset, else salt) or keep.
-    `warmup` pages are sent before the clock starts and are not among the timed pages.
+    `warmup` pages are sent before the clock starts and are not among the timed pages. `check_client` drives the same
+    bodies against a loopback stub afterwards, to show that the client was not the bottleneck.
     """
 
     system: System
@@ -374,6 +375,7 @@ class InferSettings:
     processes: int | None = None
     cache: str = "auto"
     sample_every_s: float = 0.2
+    check_client: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,3 +511,12 @@ class RunRecord:
     emulated: bool = False
     host: Mapping[str, Any] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server that answers: its base URLs (ending in /v1), whether it is emulated, and what it said of itself."""
+
+    endpoints: tuple[str, ...]
+    emulated: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)

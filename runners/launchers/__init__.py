@@ -1,0 +1,1 @@
+"""Starting and stopping the servers that parsers run on."""
