@@ -45,7 +45,20 @@ BUILTIN: dict[str, dict[str, str]] = {
     "protocol": {
         "omnidocbench-1.6": "evalkit.protocols.omnidocbench_v16.protocol:PROTOCOL",
     },
-    "figures": {},
+    "figures": {
+        "throughput": "metrics.throughput:figures",
+        "latency": "metrics.latency:figures",
+        "decoding_steps": "metrics.decoding_steps:figures",
+        "energy": "metrics.energy:figures",
+        "by_length": "metrics.buckets:by_length",
+        "by_group": "metrics.buckets:by_group",
+        "paired_speedup": "metrics.buckets:paired_speedup",
+        "edges": "metrics.buckets:EDGES",
+        "validity": "metrics.validity:checks",
+        "validity_names": "metrics.validity:names",
+        "invalidates": "metrics.validity:invalidates",
+        "advice": "metrics.validity:advice",
+    },
     "report": {},
     "executor": {},
     "doctor": {
