@@ -9,7 +9,7 @@ from typing import Any
 
 from evalkit.errors import InvalidFileError
 from evalkit.store import read_jsonl
-from evalkit.types import FinishState, RawOutput, TokenCounts
+from evalkit.types import BranchTokens, FinishState, RawOutput, Sample, TokenCounts
 
 SCHEMA = "evalkit.requests"
 VERSION = 1
@@ -17,6 +17,7 @@ FILE = "requests.jsonl"
 SESSIONS_SCHEMA = "evalkit.sessions"
 SESSIONS_FILE = "sessions.jsonl"
 SAMPLES_SCHEMA = "evalkit.samples"
+BRANCHES_SCHEMA = "evalkit.branches"
 
 
 def read_requests(path: Path) -> list[RawOutput]:
@@ -25,11 +26,16 @@ def read_requests(path: Path) -> list[RawOutput]:
     Raises UserError without the file, InvalidFileError when a row is no output.
     """
     outputs: dict[str, RawOutput] = {}
-    for number, row in enumerate(read_jsonl(path, SCHEMA, VERSION), start=2):
-        output = _output(path, number, row)
+    for output in read_rows(path):
         outputs.pop(output.page_id, None)
         outputs[output.page_id] = output
     return list(outputs.values())
+
+
+def read_rows(path: Path) -> Iterator[RawOutput]:
+    """Every row of a log, also those of pages asked again later."""
+    for number, row in enumerate(read_jsonl(path, SCHEMA, VERSION), start=2):
+        yield _output(path, number, row)
 
 
 def _output(path: Path, number: int, row: Mapping[str, Any]) -> RawOutput:
@@ -67,11 +73,28 @@ def read_sessions(folder: Path) -> list[Session]:
     return sessions
 
 
-def read_samples(folder: Path, session: int) -> Iterator[Mapping[str, Any]]:
-    """The counter and telemetry readings of one drive, by time."""
+def read_samples(folder: Path, session: int) -> list[Sample]:
+    """The counter and telemetry readings of one drive; [] where there are none."""
     path = samples_path(folder, session)
-    if path.exists():
-        yield from read_jsonl(path, SAMPLES_SCHEMA, VERSION)
+    if not path.exists():
+        return []
+    return [Sample(row["time_s"], row["source"], row["values"]) for row in read_jsonl(path, SAMPLES_SCHEMA, VERSION)]
+
+
+def read_branches(folder: Path, session: int) -> list[BranchTokens]:
+    """Token lengths of the branches of one drive's answers; [] where they were not counted."""
+    path = branches_path(folder, session)
+    if not path.exists():
+        return []
+    return [
+        BranchTokens(row["page_id"], row["total"], row["layout"], tuple((fork[0], fork[1]) for fork in row["forks"]))
+        for row in read_jsonl(path, BRANCHES_SCHEMA, VERSION)
+    ]
+
+
+def branches_path(folder: Path, session: int) -> Path:
+    """Where the branch lengths of one drive lie."""
+    return folder / f"branches-{session}.jsonl"
 
 
 def samples_path(folder: Path, session: int) -> Path:

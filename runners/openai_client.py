@@ -11,17 +11,21 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evalkit.errors import UserError
-from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFacts, Sample, System
+from evalkit.types import BranchTokens, FinishState, InferSettings, Load, PageJob, RawOutput, RunFacts, Sample, System
+from runners.branch_tokens import count_branches
 from runners.chat_body import BodyStore, store_bodies
 from runners.client_pool import ClientPool, ClientReport, lag_quantile_s
 from runners.client_process import Client, ClientTask
 from runners.http_exchange import Endpoint
 from runners.load import Board, arrival_times_s, check_load, ordered, process_count
+from runners.loopback_stub import stub_server
 from runners.server_facts import ServerFacts, read_facts, reset_caches, wait_idle
 from runners.server_metrics import MetricsReader, MetricsSampler
 from runners.telemetry import TelemetrySampler
 
 CACHE_MODES = ("auto", "reset", "salt", "keep")
+HEADROOM_PAGES = 64
+RETOKENISED_PAGES = 64
 OnResult = Callable[[RawOutput], None]
 
 
@@ -41,8 +45,16 @@ class OpenAiRunner:
         if not wait_idle(reader.outstanding):
             notes.append("other requests were running on the server when the drive began")
         cache = _prepare_caches(settings, endpoints, headers, facts[0], notes)
+        answers: dict[str, str] = {}
+
+        def on_output(output: RawOutput) -> None:
+            if output.state in {FinishState.OK, FinishState.TRUNCATED} and output.text:
+                answers[output.page_id] = output.text
+            on_result(output)
+
         drive = _Drive(system, settings, headers, endpoints, reader)
-        seen = drive.run(ordered(pages, settings.order, settings.seed), cache["salt"], on_result)
+        seen = drive.run(ordered(pages, settings.order, settings.seed), cache["salt"], on_output)
+        branches = _branches(system, answers, endpoints[0], headers)
         if any(report.gone for report in seen.reports):
             notes.append(f"stopped: the server at {endpoints[0].url} refuses connections; run again to go on")
         notes.extend(
@@ -62,9 +74,10 @@ class OpenAiRunner:
                 "warmup": warmup,
                 "telemetry": seen.telemetry,
             },
-            client=_client_facts(seen.reports),
+            client={**_client_facts(seen.reports), "stub_pps": seen.stub_pps},
             samples=seen.samples,
             notes=tuple(notes),
+            branches=branches,
         )
 
 
@@ -75,6 +88,7 @@ class _Seen:
     reports: list[ClientReport]
     samples: tuple[Sample, ...]
     telemetry: Mapping[str, Any]
+    stub_pps: float | None = None
 
 
 class _Drive:
@@ -111,7 +125,10 @@ class _Drive:
                 headers=self._headers,
             )
             processes = process_count(settings.load, settings.processes)
-            return self._sampled(task, processes, bodies, on_result)
+            seen = self._sampled(task, processes, bodies, on_result)
+            if settings.check_client:
+                seen = replace(seen, stub_pps=headroom_pps(task, settings.load, processes, bodies))
+            return seen
         finally:
             bodies.close()
 
@@ -220,6 +237,37 @@ def _prepare_caches(
         notes.append("the server's caches could not be reset (vLLM: start it with VLLM_SERVER_DEV_MODE=1)")
     salted = settings.cache == "salt" or (settings.cache == "auto" and not emptied and facts.version is not None)
     return {"mode": settings.cache, "resets": resets, "salt": secrets.token_hex(8) if salted else None}
+
+
+def _branches(
+    system: System, answers: Mapping[str, str], endpoint: Endpoint, headers: Mapping[str, str]
+) -> tuple[BranchTokens, ...]:
+    """Token lengths of the answers: of all where they have branches, else of some, to check the usage."""
+    forked = system.output.stream is not None and system.paradigm != "autoregressive"
+    chosen = answers if forked else dict(list(answers.items())[:RETOKENISED_PAGES])
+    return count_branches(chosen, system.output.stream, endpoint, system.serve.model, headers)
+
+
+def headroom_pps(task: ClientTask, load: Load, processes: int, bodies: BodyStore) -> float | None:
+    """Pages/s of the same client, load and bodies against a stub that answers at once; None without a body."""
+    usable = [slot for slot in task.slots if slot.problem is None][: max(HEADROOM_PAGES, 2 * load.in_flight)]
+    if not usable:
+        return None
+    outputs: list[RawOutput] = []
+    with stub_server() as url:
+        stub_task = replace(
+            task, endpoints=(url,), slots=usable, arrivals_s=None, concurrency=load.in_flight, marker=None, headers={}
+        )
+        pool = ClientPool(stub_task, replace(load, shape="closed"), processes, bodies)
+        try:
+            pool.run(outputs.append, lambda start_s: None)
+        finally:
+            pool.close()
+    times = [(output.send_s, output.last_s) for output in outputs if output.send_s is not None]
+    if not times:
+        return None
+    length_s = max(last_s or 0.0 for _, last_s in times) - min(send_s or 0.0 for send_s, _ in times)
+    return len(times) / length_s if length_s > 0 else None
 
 
 def _client_facts(reports: Sequence[ClientReport]) -> dict[str, Any]:

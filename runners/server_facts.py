@@ -55,12 +55,16 @@ _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What a server says about itself. `emulated` when it says that it is no real engine."""
+    """What a server says about itself.
+
+    `emulated` when it says that it is no real engine; `speed` is then how many emulated seconds pass in one.
+    """
 
     version: str | None
     models: tuple[str, ...]
     max_model_len: int | None
     emulated: bool
+    speed: float = 1.0
 
 
 def read_facts(endpoint: Endpoint, headers: Mapping[str, str]) -> ServerFacts:
@@ -83,12 +87,20 @@ def read_facts(endpoint: Endpoint, headers: Mapping[str, str]) -> ServerFacts:
     entries = listed.get("data") if isinstance(listed, dict) else None
     rows = [row for row in entries if isinstance(row, dict)] if isinstance(entries, list) else []
     lengths = [row["max_model_len"] for row in rows if isinstance(row.get("max_model_len"), int)]
+    emulated = bool(told.get("emulated")) or "x-evalkit-emulated" in {**version.headers, **models.headers}
     return ServerFacts(
         version=told["version"] if isinstance(told.get("version"), str) else None,
         models=tuple(str(row["id"]) for row in rows if "id" in row),
         max_model_len=lengths[0] if lengths else None,
-        emulated=bool(told.get("emulated")) or "x-evalkit-emulated" in {**version.headers, **models.headers},
+        emulated=emulated,
+        speed=_emulated_speed(endpoint) if emulated else 1.0,
     )
+
+
+def _emulated_speed(endpoint: Endpoint) -> float:
+    trace = ask(f"{endpoint.root}/trace").json()
+    speed = trace.get("speed") if isinstance(trace, dict) else None
+    return float(speed) if isinstance(speed, (int, float)) and speed > 0 else 1.0
 
 
 def reset_caches(endpoints: Sequence[Endpoint], headers: Mapping[str, str]) -> dict[str, bool]:

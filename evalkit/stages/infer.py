@@ -11,12 +11,14 @@ from typing import Any, Protocol
 from evalkit import registry
 from evalkit.errors import UserError
 from evalkit.requests_log import (
+    BRANCHES_SCHEMA,
     FILE,
     SAMPLES_SCHEMA,
     SCHEMA,
     SESSIONS_FILE,
     SESSIONS_SCHEMA,
     VERSION,
+    branches_path,
     read_requests,
     read_sessions,
     samples_path,
@@ -26,7 +28,7 @@ from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFac
 
 STAGE_VERSION = 1
 FAILED = frozenset({FinishState.ERROR, FinishState.TIMEOUT})
-FREE_TO_CHANGE = ("endpoints", "timeout_s", "processes", "warmup", "sample_every_s")
+FREE_TO_CHANGE = ("endpoints", "timeout_s", "processes", "warmup", "sample_every_s", "check_client")
 """Settings in which a resumed drive may differ from the first."""
 
 
@@ -160,7 +162,8 @@ class _Session:
             facts = runner.run(todo, self._settings, on_result)
             if begun:
                 write_jsonl(samples_path(self._folder, self._number), SAMPLES_SCHEMA, VERSION, facts.samples)
-                sessions.append({"event": "end", "facts": to_plain(replace(facts, samples=()))})
+                write_jsonl(branches_path(self._folder, self._number), BRANCHES_SCHEMA, VERSION, facts.branches)
+                sessions.append({"event": "end", "facts": to_plain(replace(facts, samples=(), branches=()))})
         return facts.notes
 
 

@@ -40,7 +40,7 @@ SYSTEM = System(
 
 
 def settings(url: str, **changes: object) -> InferSettings:
-    base = InferSettings(system=SYSTEM, endpoints=(url,), load=Load(in_flight=4), timeout_s=20.0)
+    base = InferSettings(system=SYSTEM, endpoints=(url,), load=Load(in_flight=4), timeout_s=20.0, check_client=False)
     return replace(base, **changes)  # type: ignore[arg-type]
 
 

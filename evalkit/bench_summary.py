@@ -1,0 +1,266 @@
+"""From the infer stage's files to bench/summary.json: figures of speed, buckets, and whether they can be trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evalkit import registry
+from evalkit.dataset import Dataset
+from evalkit.errors import UserError
+from evalkit.requests_log import FILE, Session, read_branches, read_requests, read_rows, read_samples, read_sessions
+from evalkit.store import read_json, read_jsonl, write_json
+from evalkit.types import (
+    Load,
+    Observation,
+    OutputFacts,
+    Provenance,
+    RawOutput,
+    RequestFacts,
+    RunFacts,
+    Sample,
+    ServeFacts,
+    System,
+)
+
+VERSION = 1
+FIGURES = ("throughput", "latency", "decoding_steps", "energy")
+FOLDER = "bench"
+
+
+def write_bench_summary(
+    run: Path,
+    *,
+    dataset: Dataset | None = None,
+    baseline: Path | None = None,
+    allowed: Collection[str] = (),
+) -> dict[str, Any]:
+    """Compute every figure of a run's infer stage and write `run`/bench/summary.json.
+
+    `baseline` is the run folder of the system that speed-ups are counted against. `allowed` names validity rules
+    that the user lets the run break. Raises UserError without an infer stage or for an unknown rule.
+    """
+    observation = observe(run)
+    if dataset is not None:
+        observation = replace(observation, groups=page_groups(dataset))
+    if baseline is not None:
+        observation = replace(observation, reference=tuple(_reference(baseline, observation)))
+    summary = summarize(observation, allowed)
+    summary["baseline_run"] = str(baseline) if baseline is not None else None
+    write_json(run / FOLDER / "summary.json", summary)
+    return summary
+
+
+def read_bench_summary(run: Path) -> dict[str, Any] | None:
+    """A run's bench summary; None when it was not written."""
+    path = run / FOLDER / "summary.json"
+    if not path.exists():
+        return None
+    summary: dict[str, Any] = read_json(path)
+    return summary
+
+
+def summarize(observation: Observation, allowed: Collection[str] = ()) -> dict[str, Any]:
+    """All figures, tables and checks of one observation as plain JSON values."""
+    known = registry.load("figures", "validity_names")()
+    unknown = sorted(set(allowed) - set(known))
+    if unknown:
+        raise UserError(f"no validity rule is called {', '.join(unknown)}. Known: {', '.join(known)}")
+    checks = registry.load("figures", "validity")(observation, allowed)
+    invalid = [check.name for check in checks if registry.load("figures", "invalidates")(check)]
+    figures = [figure for name in FIGURES for figure in registry.load("figures", name)(observation)]
+    facts = observation.facts
+    return {
+        "version": VERSION,
+        "system": observation.system.name,
+        "title": observation.system.title,
+        "baseline": observation.system.baseline,
+        "mode": facts.mode if facts is not None else None,
+        "provenance": Provenance.EMULATED if facts is not None and facts.emulated else Provenance.MEASURED,
+        "valid": not invalid,
+        "broken_rules": invalid,
+        "checks": checks,
+        "advice": registry.load("figures", "advice")(observation),
+        "notes": facts.notes if facts is not None else (),
+        "load": observation.load,
+        "stream": observation.stream,
+        "pages": observation.pages,
+        "sessions": observation.sessions,
+        "states": dict(Counter(output.state.value for output in observation.outputs)),
+        "reasons": _reasons(observation.outputs),
+        "figures": {figure.name: figure for figure in figures},
+        "buckets": _buckets(observation),
+        "groups": registry.load("figures", "by_group")(observation),
+        "speedup": registry.load("figures", "paired_speedup")(observation.outputs, observation.reference),
+        "server": facts.server if facts is not None else {},
+        "client": facts.client if facts is not None else {},
+        "counters": _counter_deltas(facts),
+    }
+
+
+def _buckets(observation: Observation) -> dict[str, dict[str, Any]]:
+    by_length = registry.load("figures", "by_length")
+    return {
+        name: {
+            "edges": list(edges),
+            "by_own_length": by_length(observation, edges, False),
+            "by_baseline_length": by_length(observation, edges, True) if observation.reference else None,
+        }
+        for name, edges in registry.load("figures", "edges").items()
+    }
+
+
+def _reasons(outputs: Collection[RawOutput]) -> dict[str, int]:
+    """How often each reason code was given for a page that did not end well."""
+    return dict(Counter((output.reason or "").partition(":")[0] for output in outputs if output.reason).most_common())
+
+
+def _counter_deltas(facts: RunFacts | None) -> dict[str, float]:
+    samples = [sample for sample in facts.samples if sample.source == "server"] if facts is not None else []
+    if len(samples) < 2:
+        return {}
+    first, last = samples[0].values, samples[-1].values
+    return {name: last[name] - first[name] for name in sorted(last) if name in first and not name.startswith("num_req")}
+
+
+def observe(run: Path) -> Observation:
+    """What a run's infer stage saw. A drive that asked for every page stands for the run; else all drives together."""
+    folder = run / "infer"
+    sessions = read_sessions(folder)
+    if not sessions:
+        raise UserError(f"{run}: there is no finished or begun infer stage; run evalkit infer first")
+    outputs = read_requests(folder / FILE)
+    whole = _whole_session(sessions, len(outputs))
+    if whole is not None:
+        outputs = [output for output in read_rows(folder / FILE) if output.extra.get("session") == whole.number]
+    chosen = whole or sessions[-1]
+    facts = _facts(folder, chosen, sessions) if chosen.facts is not None else None
+    settings = chosen.settings
+    observation = Observation(
+        system=_system(settings["system"]),
+        load=Load(**settings["load"]),
+        pages=max(session.pages for session in sessions),
+        outputs=tuple(outputs),
+        facts=facts,
+        sessions=1 if whole is not None else max(len(sessions), 2),
+        stream=settings["stream"],
+        chars=_markdown_chars(run),
+    )
+    return in_emulated_time(observation)
+
+
+def _whole_session(sessions: list[Session], pages: int) -> Session | None:
+    """The first drive that was not cut short and asked for every page."""
+    return next((session for session in sessions if session.facts is not None and session.pages >= pages), None)
+
+
+def _facts(folder: Path, chosen: Session, sessions: list[Session]) -> RunFacts:
+    plain = dict(chosen.facts or {})
+    branches = [branch for session in sessions for branch in read_branches(folder, session.number)]
+    plain |= {"samples": tuple(read_samples(folder, chosen.number)), "branches": tuple(branches)}
+    plain["notes"] = tuple(plain.get("notes", ()))
+    return RunFacts(**plain)
+
+
+def _system(plain: Mapping[str, Any]) -> System:
+    return System(
+        **{
+            **plain,
+            "serve": ServeFacts(**plain["serve"]),
+            "request": RequestFacts(**plain["request"]),
+            "output": OutputFacts(**plain["output"]),
+            "command": tuple(plain["command"]),
+        }
+    )
+
+
+def _markdown_chars(run: Path) -> dict[str, int]:
+    """Characters without white space of each converted page; {} before the convert stage."""
+    path = run / "convert" / "predictions.jsonl"
+    if not path.exists():
+        return {}
+    rows = read_jsonl(path, "evalkit.predictions", 1)
+    return {row["page_id"]: len("".join((row.get("markdown") or "").split())) for row in rows}
+
+
+def _reference(baseline: Path, observation: Observation) -> list[RawOutput]:
+    """The baseline's outputs. Raises UserError when the two runs must not be compared."""
+    other = observe(baseline)
+    mode = observation.facts.mode if observation.facts is not None else None
+    other_mode = other.facts.mode if other.facts is not None else None
+    if None not in (mode, other_mode) and mode != other_mode:
+        raise UserError(f"{baseline}: made in mode {other_mode}, this run in mode {mode}; they are not compared")
+    if other.load != observation.load:
+        raise UserError(f"{baseline}: made with {other.load}, this run with {observation.load}; they are not compared")
+    return list(other.outputs)
+
+
+def in_emulated_time(observation: Observation) -> Observation:
+    """An emulated server's wall clock may run fast; its figures are those of the emulated clock."""
+    facts = observation.facts
+    speeds = {row.get("speed", 1.0) for row in facts.server.get("facts", ())} if facts is not None else set()
+    if facts is None or not facts.emulated or speeds <= {1.0}:
+        return observation
+    if len(speeds) > 1:
+        raise UserError(f"the emulated servers ran at different speeds ({speeds}); their times cannot be joined")
+    speed = speeds.pop()
+    client = {
+        **facts.client,
+        **{
+            name: value * speed for name, value in facts.client.items() if name.startswith("lag_") and value is not None
+        },
+    }
+    if client.get("stub_pps"):
+        client["stub_pps"] = client["stub_pps"] / speed
+    samples = tuple(Sample(sample.time_s * speed, sample.source, _scaled(sample, speed)) for sample in facts.samples)
+    return replace(
+        observation,
+        outputs=tuple(_stretched(output, speed) for output in observation.outputs),
+        facts=replace(facts, client=client, samples=samples),
+    )
+
+
+def _scaled(sample: Sample, speed: float) -> Mapping[str, float]:
+    return {name: value * speed if "_seconds_" in name else value for name, value in sample.values.items()} | {
+        name: value for name, value in sample.values.items() if name.endswith("_count")
+    }
+
+
+def _stretched(output: RawOutput, speed: float) -> RawOutput:
+    def stretch(time_s: float | None) -> float | None:
+        return None if time_s is None else time_s * speed
+
+    extra = dict(output.extra)
+    if "chunk_times_s" in extra:
+        extra["chunk_times_s"] = [time_s * speed for time_s in extra["chunk_times_s"]]
+    return replace(
+        output,
+        arrival_s=stretch(output.arrival_s),
+        send_s=stretch(output.send_s),
+        first_s=stretch(output.first_s),
+        last_s=stretch(output.last_s),
+        extra=extra,
+    )
+
+
+def page_groups(dataset: Dataset) -> dict[str, dict[str, str]]:
+    """The groups of every page: its attributes, and `content` (table, formula, text or none) by what it holds."""
+    groups: dict[str, dict[str, str]] = {}
+    for truth in dataset.pages:
+        attributes = {
+            name: str(value) for name, value in truth.page.attributes.items() if isinstance(value, (str, bool, int))
+        }
+        groups[truth.page.page_id] = {**attributes, "content": _content(truth.blocks)}
+    return groups
+
+
+def _content(blocks: Collection[Any]) -> str:
+    kinds = {str(block.kind) for block in blocks if not block.ignore}
+    if "table" in kinds:
+        return "table"
+    if "equation_isolated" in kinds:
+        return "formula"
+    return "text" if kinds else "none"
