@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from evalkit.types import GroundTruth, Prediction
 from metrics.page_iou.boxes import BoxError, PageLayout, layout_from_blocks, layout_from_record
-from metrics.page_iou.scores import PageScores, score_layout
+from metrics.page_iou.scores import PageScores, average_scores, score_layout
 
 
 class PageIoU:
@@ -33,6 +35,34 @@ class PageIoU:
         """
         layout = layout_from_blocks(gt, prediction, label_map)
         return score_layout(layout), layout
+
+    def score_pages(
+        self, pages: Iterable[tuple[GroundTruth, Prediction | None]], label_map: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Layout of a data set as JSON values.
+
+        `averages` by mode and class (see average_scores), `pages` by page id, `unmapped` the predicted labels without
+        a class and their boxes, `unscored` the reasons of pages whose boxes cannot be used.
+        """
+        found: dict[str, PageScores] = {}
+        unscored: dict[str, str] = {}
+        unmapped: Counter[str] = Counter()
+        for gt, prediction in pages:
+            try:
+                found[gt.page.page_id], layout = self.score_blocks(gt, prediction, label_map)
+                unmapped.update(layout.unmapped)
+            except BoxError as error:
+                unscored[gt.page.page_id] = str(error)
+        averages = {
+            str(mode): {name: None if average is None else asdict(average) for name, average in by_class.items()}
+            for mode, by_class in average_scores(list(found.values())).items()
+        }
+        return {
+            "averages": averages,
+            "pages": {page_id: plain_scores(scores) for page_id, scores in found.items()},
+            "unmapped": dict(sorted(unmapped.items())),
+            "unscored": unscored,
+        }
 
 
 def plain_scores(scores: PageScores) -> dict[str, dict[str, dict[str, float] | None]]:

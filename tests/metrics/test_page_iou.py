@@ -312,6 +312,19 @@ def test_a_missing_page_is_an_empty_layout() -> None:
     assert scores[Mode.BINARY_IGNORE][LayoutClass.TEXT] == ClassScore(0.0, 1.0, 0.0)
 
 
+def test_pages_of_a_data_set_give_averages_unknown_labels_and_reasons() -> None:
+    prediction = Prediction(
+        "p.png", "x", (Block("Text", bbox=BBox(0, 0, 50, 100)), Block("Seal", bbox=BBox(0, 0, 1, 1)))
+    )
+    unusable = GroundTruth(Page("q.png", "q"), ())
+    result = METRIC.score_pages([(ground_truth(), prediction), (unusable, None)], {"Text": "text"})
+    assert result["averages"]["binary-ignore"]["text"] == {"iou": 1, "f1": 1, "precision": 1, "recall": 1, "pages": 1}
+    assert result["averages"]["binary-ignore"]["overall"] is None
+    assert result["pages"].keys() == {"p.png"}
+    assert result["unmapped"] == {"Seal": 1}
+    assert "width must be" in result["unscored"]["q.png"]
+
+
 def test_a_page_of_unknown_size_cannot_be_scored() -> None:
     page = GroundTruth(Page("p.png", "p"), ())
     with pytest.raises(BoxError, match="width must be a number above 0"):
