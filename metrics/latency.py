@@ -10,6 +10,7 @@ from metrics.drive import labelled, ok
 from metrics.quantiles import mean, mean_interval, quantile, quantile_interval, smallest_count
 
 QUANTILES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
+RELEASED_LATE = 0.95
 LATENCY = "last chunk - first request byte, pages that ended well"
 LATENCY_ALL = "last chunk - first request byte, all pages, failed ones as infinitely long"
 QUEUED = "last chunk - arrival (slot became free, or scheduled time), pages that ended well"
@@ -58,6 +59,16 @@ def tpot_s(output: RawOutput) -> float | None:
     return (output.last_s - output.first_s) / (count - first) if count > first else None
 
 
+def released_at_once(outputs: Sequence[RawOutput]) -> bool:
+    """Whether most pages came as a whole: their first chunk in the last twentieth of their latency."""
+    shares = [
+        first_s / whole_s
+        for output in outputs
+        if (first_s := ttft_s(output)) is not None and (whole_s := latency_s(output))
+    ]
+    return sum(share > RELEASED_LATE for share in shares) > len(shares) / 2
+
+
 def _distribution(name: str, definition: str, values: Sequence[float], reason: str | None = None) -> list[Figure]:
     if not values:
         why = reason or "no page ended well"
@@ -101,6 +112,8 @@ def _with_failures(outputs: Sequence[RawOutput]) -> list[Figure]:
 
 def _per_token(good: Sequence[RawOutput], speculative: bool, reason: str | None) -> list[Figure]:
     values = [value for output in good if (value := tpot_s(output)) is not None]
+    if reason is None and released_at_once(good):
+        reason, values = "the server sends a page when it is complete, not as it is decoded", []
     found = _distribution("tpot", TPOT, values, reason or "no usage, or one token only")
     told = all("chunk_tokens" in output.extra for output in good)
     if told or not speculative:

@@ -57,7 +57,7 @@ def full_load_s(outputs: Sequence[RawOutput], in_flight: int) -> tuple[float, fl
         return None
     sends_s = sorted(send_s for send_s, _ in timed)
     start_s = sends_s[in_flight - 1]
-    end_s = min((last_s for _, last_s in timed if last_s >= sends_s[-1]), default=start_s)
+    end_s = min((last_s for _, last_s in timed if last_s > sends_s[-1]), default=start_s)
     return (start_s, end_s) if end_s > start_s else None
 
 
