@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import __version__
-from evalkit.dataset import Dataset
+from evalkit.dataset import Dataset, load_dataset
 from evalkit.errors import InvalidFileError, NotComparableError
 from evalkit.store import read_json, to_plain, write_json
 from evalkit.types import RunRecord, System
@@ -24,11 +24,18 @@ RECORDED_PACKAGES = ("numpy", "scipy", "lxml", "rapidfuzz", "beautifulsoup4", "p
 
 
 def begin_run(
-    folder: Path, dataset: Dataset, *, system: System | None = None, title: str | None = None, emulated: bool = False
+    folder: Path,
+    dataset: Dataset,
+    *,
+    system: System | None = None,
+    title: str | None = None,
+    emulated: bool = False,
+    limit: int | None = None,
 ) -> RunRecord:
     """Write run.json, or check that the folder's run is of the same data and system.
 
-    Raises NotComparableError when the folder holds another run.
+    `limit` says that the data set was cut to its first pages. Raises NotComparableError when the folder holds
+    another run.
     """
     record = RunRecord(
         run_id=folder.name,
@@ -40,7 +47,8 @@ def begin_run(
             "name": dataset.name,
             "sha256": dataset.sha256,
             "pages": len(dataset.pages),
-            "source": str(dataset.source),
+            "source": str(dataset.source.absolute()),
+            "limit": limit,
         },
         system=to_plain(system) if system else None,
         emulated=emulated,
@@ -63,6 +71,21 @@ def read_run(folder: Path) -> RunRecord:
     if not isinstance(row, dict) or not {"run_id", "title", "dataset"} <= row.keys():
         raise InvalidFileError(str(path), ["not the record of a run"])
     return RunRecord(**{"created_utc": "", "evalkit": "", "command": ""} | {k: v for k, v in row.items() if k in names})
+
+
+def dataset_of_run(folder: Path) -> Dataset:
+    """The data set of a run, cut as the run was. Raises UserError when it is not where it was."""
+    facts = read_run(folder).dataset
+    dataset = load_dataset(str(facts.get("source") or facts.get("name")))
+    limit = facts.get("limit")
+    return dataset if limit is None else first_pages(dataset, int(limit))
+
+
+def first_pages(dataset: Dataset, limit: int | None) -> Dataset:
+    """A data set cut to its first pages, with a name that says so."""
+    if limit is None or limit >= len(dataset.pages):
+        return dataset
+    return dataset.select([truth.page.page_id for truth in dataset.pages[:limit]], f"{dataset.name}[:{limit}]")
 
 
 def _check_same(folder: Path, before: RunRecord, now: RunRecord) -> None:

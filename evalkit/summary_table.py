@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from evalkit.types import MetricSummary, Summary
+
+if TYPE_CHECKING:
+    from evalkit.bench import BenchResult, SystemResult
 
 TITLES = {
     "text_edit": "TextEdit ↓",
@@ -34,3 +40,41 @@ def _line(title: str, found: MetricSummary) -> str:
     values = (found.page_avg, found.sample_avg, found.whole)
     shown = " ".join(f"{'-' if value is None else format(value, '.6f'):>10}" for value in values)
     return f"{title:<16} {shown} {found.pages:>6} {found.samples:>6}"
+
+
+BENCH_HEAD = (
+    f"{'system':<18} {'overall':>8} {'text ↓':>8} {'CDM':>8} {'TEDS':>8} {'order ↓':>8} "
+    f"{'pages/s':>9} {'tokens/s':>9} {'p50 s':>8}"
+)
+
+
+def bench_table(result: BenchResult) -> str:
+    """One line a system with its main scores and figures, and where the report is."""
+    lines = [BENCH_HEAD, *(_bench_line(system) for system in result.systems)]
+    if any(system.emulated for system in result.systems):
+        lines += ["", "* emulated: served by a model of the engine; neither speed nor accuracy was measured"]
+    lines += ["", f"runs: {result.out}"]
+    if result.report is not None:
+        lines.append(f"report: {result.report}")
+    return "\n".join(lines)
+
+
+def _bench_line(result: SystemResult) -> str:
+    name = result.system + ("*" if result.emulated else "")
+    if result.summary is None:
+        return f"{name:<18} no result: {(result.problem or '').splitlines()[0]}"
+    metrics = result.summary.metrics
+    scores = [_page_avg(metrics, metric) for metric in ("text_edit", "formula_cdm", "table_teds", "read_order_edit")]
+    speed = [result.speed.get(figure) for figure in ("pps", "tps", "latency_p50_s")]
+    shown = [_number(result.summary.overall, 8, 2), *(_number(score, 8, 4) for score in scores)]
+    shown += [_number(value, 9 if index < 2 else 8, 3) for index, value in enumerate(speed)]
+    missing = f"  {result.missing_pages} pages missing" if result.missing_pages else ""
+    return f"{name:<18} {' '.join(shown)}{missing}"
+
+
+def _page_avg(metrics: Mapping[str, MetricSummary], name: str) -> float | None:
+    return metrics[name].page_avg if name in metrics else None
+
+
+def _number(value: float | None, width: int, digits: int) -> str:
+    return f"{'-' if value is None else format(value, f'.{digits}f'):>{width}}"

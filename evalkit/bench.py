@@ -1,0 +1,220 @@
+"""The main job: for each system serve, infer, convert, evaluate and measure; then one report of all."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalkit import registry
+from evalkit.bench_summary import write_bench_summary
+from evalkit.dataset import Dataset, load_dataset
+from evalkit.errors import EvalkitError, ToolchainError, UserError
+from evalkit.page_jobs import page_jobs, warmup_jobs
+from evalkit.progress import progress, say
+from evalkit.run_record import begin_run, first_pages
+from evalkit.stages.convert import convert_outputs
+from evalkit.stages.evaluate import evaluate
+from evalkit.stages.infer import infer
+from evalkit.truth_streams import write_truth_streams
+from evalkit.types import InferSettings, Load, OutputFacts, Served, Summary, System
+
+DEFAULT_SYSTEMS = ("hpd-ar", "hpd-parsing", "tesseract", "rapid-stack")
+WARMUP_PAGES = 2
+RECORDED_STREAMS = "streams.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchPlan:
+    """What `bench` is asked for. `urls` maps systems to servers that run already; `emulate`: auto, always, never."""
+
+    dataset: str = "mini"
+    systems: tuple[str, ...] = ()
+    out: Path | None = None
+    in_flight: int = 16
+    limit: int | None = None
+    urls: Mapping[str, str] = field(default_factory=dict)
+    emulate: str = "auto"
+    launcher: str | None = None
+    cdm: bool = True
+    workers: int | None = None
+    timeout_s: float = 600.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SystemResult:
+    """One system's part of a benchmark: its run folder and scores, or why there are none."""
+
+    system: str
+    run: Path
+    emulated: bool = False
+    missing_pages: int = 0
+    summary: Summary | None = None
+    speed: Mapping[str, float | None] = field(default_factory=dict)
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """All systems of a benchmark, and the report made of them."""
+
+    out: Path
+    systems: tuple[SystemResult, ...]
+    report: Path | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every system answered every page and was scored."""
+        return all(result.problem is None and not result.missing_pages for result in self.systems)
+
+
+def bench(plan: BenchPlan) -> BenchResult:
+    """Run the plan. A system that cannot run costs its own row, with the reason; the others go on."""
+    dataset = first_pages(load_dataset(plan.dataset), plan.limit)
+    systems = _baselines_first([registry.load("catalog", "system")(name) for name in plan.systems or DEFAULT_SYSTEMS])
+    out = plan.out or Path("runs") / f"{dataset.name}-bs{plan.in_flight}"
+    cdm = plan.cdm and _cdm_works()
+    results: list[SystemResult] = []
+    for number, system in enumerate(systems, start=1):
+        where = f"{len(dataset.pages)} pages of {dataset.name} -> {out / system.name}"
+        say(f"[{number}/{len(systems)}] {system.title}: {where}")
+        try:
+            results.append(_SystemBench(plan, dataset, system, out, cdm).run())
+        except EvalkitError as error:
+            say(f"{system.name}: {error}")
+            results.append(SystemResult(system.name, out / system.name, problem=str(error)))
+    done = [result.run for result in results if result.problem is None]
+    return BenchResult(out, tuple(results), _report(done, out / "report"))
+
+
+def _report(runs: Sequence[Path], out: Path) -> Path | None:
+    """The report's first page, or None when there is no run to report."""
+    if not runs or "site" not in registry.names("report"):
+        return None
+    page: Path = registry.load("report", "site")(runs, out)
+    return page
+
+
+def named_urls(texts: Sequence[str]) -> dict[str, str]:
+    """`SYSTEM=URL` texts as a mapping. Raises UserError for a text without a name or an address."""
+    urls = {}
+    for text in texts:
+        name, _, url = text.partition("=")
+        if not name or not url.startswith(("http://", "https://")):
+            raise UserError(f"--url {text}: expected SYSTEM=http://…")
+        urls[name] = url
+    return urls
+
+
+def _baselines_first(systems: list[System]) -> list[System]:
+    """The systems with every baseline before those whose speed-up is counted against it."""
+    baselines = {system.baseline for system in systems}
+    return sorted(systems, key=lambda system: system.name not in baselines)
+
+
+def _cdm_works() -> bool:
+    """Whether the TeX toolchain is sound; when not, says loudly that formulas stay without CDM."""
+    if "tex" not in registry.names("doctor"):
+        return False
+    broken = [check for check in registry.load("doctor", "tex")() if check.state in {"missing", "broken"}]
+    for check in broken:
+        say(f"NOT SCORED: formula_cdm. {check.name}: {check.message}. Cure: {check.remedy}")
+    return not broken
+
+
+def _variant(output: OutputFacts) -> str | None:
+    """The variant that the system names, where its converter knows it; else the converter's first."""
+    return output.variant if output.variant in registry.load("converter", output.converter).variants else None
+
+
+def gpu_present() -> bool:
+    """Whether an NVIDIA GPU answers here."""
+    if shutil.which("nvidia-smi") is None:
+        return False
+    return subprocess.run(["nvidia-smi", "-L"], capture_output=True, check=False).returncode == 0
+
+
+class _SystemBench:
+    """The stages of one system."""
+
+    def __init__(self, plan: BenchPlan, dataset: Dataset, system: System, out: Path, cdm: bool) -> None:
+        self._plan = plan
+        self._dataset = dataset
+        self._system = system
+        self._out = out
+        self._run = out / system.name
+        self._cdm = cdm
+
+    def run(self) -> SystemResult:
+        emulated = self._is_emulated()
+        begin_run(self._run, self._dataset, system=self._system, emulated=emulated, limit=self._plan.limit)
+        missing = self._infer(emulated)
+        output = self._system.output
+        pages = [truth.page for truth in self._dataset.pages]
+        convert_outputs(self._run, pages, output.converter, _variant(output))
+        summary = evaluate(self._run, self._dataset, self._run, cdm=self._cdm, workers=self._plan.workers)
+        figures = write_bench_summary(self._run, dataset=self._dataset, baseline=self._baseline())
+        speed = {name: figure.value for name, figure in figures["figures"].items()}
+        return SystemResult(self._system.name, self._run, emulated, missing, summary, speed)
+
+    def _is_emulated(self) -> bool:
+        served = self._system.runner == "openai" and self._system.name not in self._plan.urls
+        served = served and self._system.serve.launcher != "url"
+        return served and (self._plan.emulate == "always" or (self._plan.emulate == "auto" and not gpu_present()))
+
+    def _baseline(self) -> Path | None:
+        folder = self._out / (self._system.baseline or "")
+        return folder if self._system.baseline and (folder / "infer").is_dir() else None
+
+    def _infer(self, emulated: bool) -> int:
+        jobs = page_jobs(self._dataset)
+        if self._is_answered():
+            return 0
+        with self._served(emulated) as served, tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
+            chat = self._system.runner == "openai"
+            settings = InferSettings(
+                system=self._system,
+                endpoints=served.endpoints,
+                load=Load("closed", self._plan.in_flight),
+                timeout_s=self._plan.timeout_s,
+                warmup=tuple(warmup_jobs(self._dataset, jobs, WARMUP_PAGES, Path(folder))) if chat else (),
+                seed=self._plan.seed,
+            )
+            with progress(f"infer {self._system.name}", len(jobs)) as shown:
+                report = infer(self._run, jobs, settings, on_progress=shown.update)
+        for note in report.notes:
+            say(f"note: {note}")
+        return report.missing
+
+    def _is_answered(self) -> bool:
+        """Whether the infer stage is whole, so that no server need be started."""
+        return (self._run / "infer" / "_done.json").exists()
+
+    @contextmanager
+    def _served(self, emulated: bool) -> Iterator[Served]:
+        url = self._plan.urls.get(self._system.name)
+        if self._system.runner != "openai":
+            yield Served(())
+        elif url is not None:
+            yield Served((url,))
+        elif not emulated and self._system.serve.launcher == "url":
+            raise ToolchainError(f"needs a running server: give --url {self._system.name}=http://…")
+        else:
+            name = "emulated" if emulated else self._plan.launcher or self._system.serve.launcher
+            options = {"data": str(self._recorded()), "seed": self._plan.seed} if emulated else {}
+            launcher = registry.load("launcher", name)
+            with launcher.serve(self._system, self._run / "server", options) as served:
+                yield served
+
+    def _recorded(self) -> Path:
+        """Answers for the emulated server: those recorded beside the data set, else made from its truth."""
+        beside = self._dataset.source.parent / RECORDED_STREAMS
+        if beside.is_file():
+            return beside
+        say(f"{self._system.name}: emulated answers are made from the truth of the data set; they measure no parser")
+        return write_truth_streams(self._dataset, self._out / "emulated" / RECORDED_STREAMS)
