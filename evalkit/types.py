@@ -279,15 +279,21 @@ class Summary:
 class RequestFacts:
     """What is asked of a system for one page. `sampling` holds further body fields, sent as they are.
 
+    `split_messages` puts prompt and image in user messages of their own. `region_prompts` maps a kind of region to
+    its prompt, for parsers of two stages. `image` holds the limits of the system's own image preprocessing.
+
     `api_key_env` names the environment variable that holds the key; the key itself is never stored.
     """
 
     prompt: str = ""
     system_prompt: str | None = None
     image_first: bool = True
+    split_messages: bool = False
     max_tokens: int | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
     api_key_env: str | None = None
+    region_prompts: Mapping[str, str] = field(default_factory=dict)
+    image: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,20 +315,25 @@ class ServeFacts:
 class OutputFacts:
     """What a system answers. `marker` is a text that every usable answer holds; None where there is none.
 
-    `stream` names the grammar by which branches are found in the answer; None for one trajectory.
+    `stream` names the grammar by which branches are found in the answer; None for one trajectory. `coordinates` says
+    what its boxes count (such as "0-1000"), `tables` how it writes tables, `post_processing` what its authors do.
     """
 
     converter: str = "markdown"
     variant: str = "official"
     marker: str | None = None
     stream: str | None = None
+    coordinates: str | None = None
+    tables: str | None = None
+    post_processing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class System:
     """One parser as it is run: a file of facts, no code.
 
-    `baseline` is the system that its speed-up is counted against. `command` is for the command runner.
+    `baseline` is the system that its speed-up is counted against. `command` is for the command runner. `published`
+    are its names among the published figures. `layout` maps its block labels to the broad classes of PageIoU.
     """
 
     name: str
@@ -336,6 +347,9 @@ class System:
     request: RequestFacts = RequestFacts()
     output: OutputFacts = OutputFacts()
     command: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
+    notes: str | None = None
+    layout: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,9 @@ def _template(system: System, stream: bool, salt: str | None) -> tuple[bytes, by
     picture = {"type": "image_url", "image_url": {"url": IMAGE_MARK}}
     prompt = {"type": "text", "text": request.prompt}
     content = [picture, prompt] if request.image_first else [prompt, picture]
-    messages: list[dict[str, Any]] = [{"role": "user", "content": content if request.prompt else [picture]}]
+    parts = [[part] for part in content] if request.split_messages else [content]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": part} for part in parts if request.prompt]
+    messages = messages or [{"role": "user", "content": [picture]}]
     if request.system_prompt is not None:
         messages.insert(0, {"role": "system", "content": request.system_prompt})
     body: dict[str, Any] = {"model": system.serve.model, "messages": messages, **request.sampling}

@@ -20,6 +20,9 @@ TOP_LEVEL = {
     "speculative": bool,
     "baseline": str,
     "command": list,
+    "published": list,
+    "notes": str,
+    "layout": dict,
     "identity": dict,
     "serve": dict,
     "request": dict,
@@ -29,12 +32,23 @@ REQUEST = {
     "prompt": str,
     "system_prompt": str,
     "image_first": bool,
+    "split_messages": bool,
+    "region_prompts": dict,
+    "image": dict,
     "max_tokens": int,
     "api_key_env": str,
     "sampling": dict,
 }
 SERVE = {"launcher": str, "model": str, "version": str, "flags": dict, "env": dict}
-OUTPUT = {"converter": str, "variant": str, "marker": str, "stream": str}
+OUTPUT = {
+    "converter": str,
+    "variant": str,
+    "marker": str,
+    "stream": str,
+    "coordinates": str,
+    "tables": str,
+    "post_processing": str,
+}
 REQUIRED = ("name", "title", "runner")
 
 
@@ -80,9 +94,10 @@ class _Reader:
         serve_facts = top.pop("serve", {})
         details = {key: value for key, value in serve_facts.items() if key not in SERVE}
         serve = self._section("serve.", {k: v for k, v in serve_facts.items() if k in SERVE}, SERVE)
-        command = top.pop("command", [])
-        if not all(isinstance(word, str) for word in command):
-            self.problems.append("command must be a list of strings")
+        command, published = top.pop("command", []), top.pop("published", [])
+        for key, words in (("command", command), ("published", published)):
+            if not all(isinstance(word, str) for word in words):
+                self.problems.append(f"{key} must be a list of strings")
         if top.get("name") not in (None, self.path.stem):
             self.problems.append(f"name is {top['name']!r}, expected {self.path.stem!r} as the file is called")
         if self.problems:
@@ -91,6 +106,7 @@ class _Reader:
         return System(
             **top,
             command=tuple(command),
+            published=tuple(published),
             request=RequestFacts(**request),
             serve=ServeFacts(**serve, details=details),
             output=OutputFacts(**output),
