@@ -46,7 +46,7 @@ class EmulatedLauncher:
 
 def deployment_of(system: System) -> str:
     """The emulated deployment that stands for a system: its own, else the one of its paradigm."""
-    named = system.serve.details.get("emulated_deployment")
+    named = system.serve.details.get("emulator")
     return str(named or DEFAULT_DEPLOYMENTS.get(system.paradigm, "hpd-ar"))
 
 
