@@ -25,6 +25,9 @@ class PredictionState(StrEnum):
     UNREADABLE = "unreadable"
     OVERSIZED = "oversized"
     FAILED = "failed"
+    """The run that made the predictions has none for the page, and says why."""
+    CRASHED = "crashed"
+    """Scoring the page failed in evalkit itself."""
 
 
 @dataclass(frozen=True, slots=True)

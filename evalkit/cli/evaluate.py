@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score and print the summary; 3 when pages failed in evalkit itself."""
+    """Score and print the summary; 3 when scoring a page crashed."""
     from evalkit.api import evaluate
     from evalkit.errors import UserError
     from evalkit.store import dumps
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         options={"latex_tables": args.latex_tables},
     )
     print(dumps(summary, indent=2) if args.json else summary_table(summary))
-    return 3 if summary.counts.get("failed_pages") else 0
+    return 3 if summary.counts.get("crashed_pages") else 0
 
 
 def dataset_of(run_folder: Path) -> str:

@@ -15,6 +15,7 @@ from evalkit.prediction_files import PredictionFolder, PredictionState, Predicti
 from evalkit.progress import progress
 from evalkit.protocols.result import Figures, PageResult
 from evalkit.signature import Signature
+from evalkit.stages import convert as convert_stage
 from evalkit.store import is_current, locked, read_json, sha256_json, write_json, write_jsonl, write_stamp
 from evalkit.types import GroundTruth, MetricSummary, PageScore, Summary
 from evalkit.workers import worker_count
@@ -56,8 +57,7 @@ def evaluate(
     Pages without a prediction count as empty pages. A stage that is current is not repeated.
     """
     rules = registry.load("protocol", protocol).configured(options or {})
-    folder = PredictionFolder(markdown_folder(predictions))
-    texts = [folder.read(truth.page) for truth in dataset.pages]
+    texts = read_texts(predictions, dataset.pages)
     count = worker_count(workers)
     target = out / FOLDER
     inputs = {"dataset": dataset.sha256, "predictions": sha256_json([text.digest for text in texts])}
@@ -65,24 +65,45 @@ def evaluate(
     with locked(out):
         if is_current(target, STAGE_VERSION, inputs, parameters):
             return read_summary(target / "summary.json")
-        results, failed = _score_pages(rules, dataset.pages, texts, count)
+        results, crashed = _score_pages(rules, dataset.pages, texts, count)
         if cdm:
             with progress("CDM", _formula_rows(results)) as bar:
                 results = rules.score_formulas(results, workers=count, progress=bar.update)
         figures = rules.figures(dataset.pages, results, cdm=cdm)
-        states = [_state(text, truth, failed) for text, truth in zip(texts, dataset.pages, strict=True)]
-        summary = _summary(rules, dataset, figures, results, states, failed)
-        _write(target, dataset.pages, results, figures, states, summary)
+        states = [
+            PredictionState.CRASHED if truth.page.page_id in crashed else text.state
+            for text, truth in zip(texts, dataset.pages, strict=True)
+        ]
+        reasons = {
+            truth.page.page_id: text.reason for text, truth in zip(texts, dataset.pages, strict=True) if text.reason
+        }
+        summary = _summary(rules, dataset, figures, results, states, reasons | crashed)
+        _write(target, results, figures, states, summary)
         write_stamp(target, STAGE_VERSION, inputs, parameters)
     return summary
 
 
-def markdown_folder(predictions: Path) -> Path:
-    """The folder with the markdown files: itself, or that of a run's convert stage."""
-    for inner in ("convert/markdown", "markdown"):
-        if (predictions / inner).is_dir():
-            return predictions / inner
-    return predictions
+def read_texts(predictions: Path, truths: Sequence[GroundTruth]) -> list[PredictionText]:
+    """Each page's prediction, from a folder of markdown files or from the convert stage of a run."""
+    convert = predictions if predictions.name == convert_stage.FOLDER else predictions / convert_stage.FOLDER
+    if not (convert / convert_stage.PREDICTIONS_FILE).is_file():
+        bare = PredictionFolder(predictions)
+        return [bare.read(truth.page) for truth in truths]
+    reasons = {found.page_id: found.reason for found in convert_stage.read_predictions(convert.parent)}
+    markdown = convert / convert_stage.MARKDOWN_FOLDER
+    folder = PredictionFolder(markdown) if markdown.is_dir() else None
+    missing = PredictionText("", PredictionState.MISSING)
+    read = [(truth, folder.read(truth.page) if folder else missing) for truth in truths]
+    return [_with_reason(text, reasons.get(truth.page.page_id)) for truth, text in read]
+
+
+def _with_reason(text: PredictionText, reason: str | None) -> PredictionText:
+    """A page that a run could not convert: the state that its reason begins with, else failed."""
+    if text.state is not PredictionState.MISSING or reason is None:
+        return text
+    named = reason.split(":")[0]
+    state = PredictionState(named) if named in set(PredictionState) else PredictionState.FAILED
+    return replace(text, state=state, reason=reason)
 
 
 def _score_pages(
@@ -97,23 +118,19 @@ def _score_pages(
     weights = [rules.weight(item.prepared, item.markdown) for item in work]
     with progress("matching", len(work)) as bar:
         done = LOCAL.map(PAGE_WORK, work, weights=weights, workers=workers, advance=bar.advance)
-    failed = {item.page_id: end.failure for item, end in zip(work, done, strict=True) if end.failure is not None}
-    return [_result(item, end) for item, end in zip(work, done, strict=True)], failed
+    crashed = {item.page_id: end.failure for item, end in zip(work, done, strict=True) if end.failure is not None}
+    return [_result(item, end) for item, end in zip(work, done, strict=True)], crashed
 
 
 def _result(work: PageWork, done: Done) -> PageResult:
     if done.failure is None:
         result: PageResult = done.value
         return result
-    return replace(score_one(replace(work, markdown="")), notes=(f"failed: {done.failure}",))
+    return replace(score_one(replace(work, markdown="")), notes=(f"crashed: {done.failure}",))
 
 
 def _formula_rows(results: Sequence[PageResult]) -> int:
     return sum(scored.pair.element == "display_formula" for result in results for scored in result.pairs)
-
-
-def _state(text: PredictionText, truth: GroundTruth, failed: Mapping[str, str]) -> PredictionState:
-    return PredictionState.FAILED if truth.page.page_id in failed else text.state
 
 
 def _summary(
@@ -122,7 +139,7 @@ def _summary(
     figures: Figures,
     results: Sequence[PageResult],
     states: Sequence[PredictionState],
-    failed: Mapping[str, str],
+    reasons: Mapping[str, str],
 ) -> Summary:
     signature = Signature("overall", "page", rules.name, dataset.name, dataset.sha256, rules.options())
     return Summary(
@@ -135,7 +152,7 @@ def _summary(
         counts=_counts(results, states),
         details={
             "pages_by_state": _pages_by_state(results, states),
-            "failures": dict(failed),
+            "reasons": dict(reasons),
             "flagged_pages": _flagged(results),
         },
     )
@@ -170,7 +187,6 @@ def _flagged(results: Sequence[PageResult]) -> dict[str, list[str]]:
 
 def _write(
     target: Path,
-    truths: Sequence[GroundTruth],
     results: Sequence[PageResult],
     figures: Figures,
     states: Sequence[PredictionState],
@@ -178,7 +194,7 @@ def _write(
 ) -> None:
     write_jsonl(target / "pairs.jsonl", "evalkit.pairs", 1, (one.pair for result in results for one in result.pairs))
     write_jsonl(target / "pair_scores.jsonl", "evalkit.pair_scores", 1, _score_rows(results))
-    write_jsonl(target / "page_scores.jsonl", "evalkit.page_scores", 1, _page_rows(truths, results, figures, states))
+    write_jsonl(target / "page_scores.jsonl", "evalkit.page_scores", 1, _page_rows(results, figures, states))
     for name, value in figures.official.items():
         write_json(target / "official" / f"{name}.json", value)
     write_json(target / "summary.json", summary)
@@ -199,14 +215,11 @@ def _score_rows(results: Sequence[PageResult]) -> Iterator[dict[str, Any]]:
 
 
 def _page_rows(
-    truths: Sequence[GroundTruth],
-    results: Sequence[PageResult],
-    figures: Figures,
-    states: Sequence[PredictionState],
+    results: Sequence[PageResult], figures: Figures, states: Sequence[PredictionState]
 ) -> Iterator[PageScore]:
-    for truth, result, state in zip(truths, results, states, strict=True):
-        values = {name: found.get(truth.page.page_id) for name, found in figures.page_values.items()}
-        yield PageScore(truth.page.page_id, values, state, result.notes)
+    for result, state in zip(results, states, strict=True):
+        values = {name: found.get(result.page_id) for name, found in figures.page_values.items()}
+        yield PageScore(result.page_id, values, state, result.notes)
 
 
 def read_summary(path: Path) -> Summary:
