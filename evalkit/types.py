@@ -235,12 +235,16 @@ class PairScore:
 
 @dataclass(frozen=True, slots=True)
 class PageScore:
-    """Metric values of one page (None: the page has nothing to score for that metric)."""
+    """Metric values of one page (None: the page has nothing to score for that metric).
+
+    `groups` holds the page's attributes by name, and `content`: table, formula, text or none.
+    """
 
     page_id: str
     values: Mapping[str, float | None]
     prediction_state: str = "ok"
     notes: tuple[str, ...] = ()
+    groups: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

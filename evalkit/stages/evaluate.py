@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import registry
+from evalkit.bench_summary import page_groups
 from evalkit.dataset import Dataset
 from evalkit.executor import LOCAL, Done
 from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText
@@ -78,7 +79,7 @@ def evaluate(
             truth.page.page_id: text.reason for text, truth in zip(texts, dataset.pages, strict=True) if text.reason
         }
         summary = _summary(rules, dataset, figures, results, states, reasons | crashed)
-        _write(target, results, figures, states, summary)
+        _write(target, results, figures, states, page_groups(dataset), summary)
         write_stamp(target, STAGE_VERSION, inputs, parameters)
     return summary
 
@@ -190,11 +191,12 @@ def _write(
     results: Sequence[PageResult],
     figures: Figures,
     states: Sequence[PredictionState],
+    groups: Mapping[str, Mapping[str, str]],
     summary: Summary,
 ) -> None:
     write_jsonl(target / "pairs.jsonl", "evalkit.pairs", 1, (one.pair for result in results for one in result.pairs))
     write_jsonl(target / "pair_scores.jsonl", "evalkit.pair_scores", 1, _score_rows(results))
-    write_jsonl(target / "page_scores.jsonl", "evalkit.page_scores", 1, _page_rows(results, figures, states))
+    write_jsonl(target / "page_scores.jsonl", "evalkit.page_scores", 1, _page_rows(results, figures, states, groups))
     for name, value in figures.official.items():
         write_json(target / "official" / f"{name}.json", value)
     write_json(target / "summary.json", summary)
@@ -215,11 +217,14 @@ def _score_rows(results: Sequence[PageResult]) -> Iterator[dict[str, Any]]:
 
 
 def _page_rows(
-    results: Sequence[PageResult], figures: Figures, states: Sequence[PredictionState]
+    results: Sequence[PageResult],
+    figures: Figures,
+    states: Sequence[PredictionState],
+    groups: Mapping[str, Mapping[str, str]],
 ) -> Iterator[PageScore]:
     for result, state in zip(results, states, strict=True):
         values = {name: found.get(result.page_id) for name, found in figures.page_values.items()}
-        yield PageScore(result.page_id, values, state, result.notes)
+        yield PageScore(result.page_id, values, state, result.notes, groups.get(result.page_id, {}))
 
 
 def read_summary(path: Path) -> Summary:
