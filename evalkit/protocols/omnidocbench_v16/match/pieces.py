@@ -22,8 +22,7 @@ class Pieces:
     """Predicted lines joined by spaces; a run of pieces is `text[starts[first] : ends[last]]`.
 
     `free` marks the pieces that no annotated line is close to. `first_limits` and `next_limits` are the largest
-    distances to a stretch of a block that let a piece begin or continue a run. `pair_ends` of a piece is the end of
-    the run of it and its successor.
+    distances to a stretch of a block that let a piece begin or continue a run. `kinds` numbers the different texts.
     """
 
     text: str
@@ -32,6 +31,7 @@ class Pieces:
     free: Flags
     first_limits: Integers
     next_limits: Integers
+    kinds: Integers
 
     @property
     def lengths(self) -> Integers:
@@ -42,6 +42,10 @@ class Pieces:
         """The joined text of consecutive pieces."""
         return self.text[self.starts[first] : self.ends[last]]
 
+    def same_text_key(self, first: int, last: int) -> bytes:
+        """Equal for runs of equal pieces."""
+        return self.kinds[first : last + 1].tobytes()
+
     def pairs(self) -> list[str]:
         """Each piece but the last, joined with its successor."""
         return [self.run(first, first + 1) for first in range(len(self.starts) - 1)]
@@ -51,6 +55,7 @@ def lay_out(preds: Sequence[str], costs: Costs) -> Pieces:
     """The pieces of a page, given their costs against all annotated lines."""
     ratio = POLICY.match.piece_in_block_edit
     taken: Flags = np.any(costs < POLICY.match.close_edit, axis=0)
+    kinds: dict[str, int] = {}
     ends = np.cumsum(lengths(preds) + len(JOINER)) - len(JOINER)
     return Pieces(
         text=JOINER.join(preds),
@@ -59,4 +64,5 @@ def lay_out(preds: Sequence[str], costs: Costs) -> Pieces:
         free=~taken,
         first_limits=np.array([largest_count(len(one), ratio, inclusive=True) for one in preds], dtype=np.int64),
         next_limits=np.array([largest_count(len(one), ratio, inclusive=False) for one in preds], dtype=np.int64),
+        kinds=np.array([kinds.setdefault(one, len(kinds)) for one in preds], dtype=np.int64),
     )

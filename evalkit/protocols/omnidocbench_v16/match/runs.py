@@ -43,11 +43,17 @@ def _best_run(block: str, pieces: Pieces, counts: Integers, costs: Costs, pair_c
     best = Run(float(costs[single]), single, single)
     may_begin, may_follow = _possible_members(len(block), pieces, counts)
     firsts = np.flatnonzero(may_begin[:-1] & may_follow[1:] & _pair_is_closer(len(block), pieces, costs, pair_counts))
-    bounds = _lower_bounds(len(block), pieces, counts, may_follow, firsts)
+    lasts = _farthest_ends(len(block), pieces, may_follow, firsts)
+    bounds = _lower_bounds(len(block), pieces, counts, firsts, lasts)
     growth = RunGrowth(block, pieces, may_follow)
-    for first, bound in zip(firsts.tolist(), bounds.tolist(), strict=True):
+    seen: set[bytes] = set()
+    for first, last, bound in zip(firsts.tolist(), lasts.tolist(), bounds.tolist(), strict=True):
         if bound > best.cost or (bound == best.cost and first > best.first):
             continue
+        key = pieces.same_text_key(first, last)
+        if key in seen:
+            continue
+        seen.add(key)
         run = growth.run_from(first, best.cost)
         if run and (run.cost < best.cost or first <= best.first):
             best = run
@@ -71,20 +77,25 @@ def _pair_is_closer(block_length: int, pieces: Pieces, costs: Costs, pair_counts
     return closer
 
 
+def _farthest_ends(block_length: int, pieces: Pieces, may_follow: Flags, firsts: Integers) -> Integers:
+    """Where the run from each first piece ends at the latest."""
+    breaks = np.append(np.flatnonzero(~may_follow), len(may_follow))
+    last = breaks[np.searchsorted(breaks, firsts, side="right")] - 1
+    last = np.minimum(last, firsts + POLICY.match.run_pieces - 1)
+    fitting = np.searchsorted(pieces.ends, pieces.starts[firsts] + block_length, side="right") - 1
+    farthest: Integers = np.minimum(last, fitting + 1)
+    return farthest
+
+
 def _lower_bounds(
-    block_length: int, pieces: Pieces, counts: Integers, may_follow: Flags, firsts: Integers
+    block_length: int, pieces: Pieces, counts: Integers, firsts: Integers, lasts: Integers
 ) -> NDArray[np.float64]:
     """What the run from each first piece costs at least.
 
     Joining pieces lowers the distance to a block by no more than the sum of what each lowers it alone, and one for
     each space between them.
     """
-    breaks = np.append(np.flatnonzero(~may_follow), len(may_follow))
-    last = breaks[np.searchsorted(breaks, firsts, side="right")] - 1
-    last = np.minimum(last, firsts + POLICY.match.run_pieces - 1)
-    fitting = np.searchsorted(pieces.ends, pieces.starts[firsts] + block_length, side="right") - 1
-    last = np.minimum(last, fitting + 1)
     gained = np.concatenate(([0], np.cumsum(np.maximum(block_length - counts, 0) + 1)))
-    least = np.maximum(block_length - (gained[last + 1] - gained[firsts] - 1), 0)
-    bounds: NDArray[np.float64] = least / np.maximum(pieces.ends[last] - pieces.starts[firsts], block_length)
+    least = np.maximum(block_length - (gained[lasts + 1] - gained[firsts] - 1), 0)
+    bounds: NDArray[np.float64] = least / np.maximum(pieces.ends[lasts] - pieces.starts[firsts], block_length)
     return bounds
