@@ -31,6 +31,10 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "launcher": {
         "emulated": "runners.launchers.emulated:LAUNCHER",
+        "vllm": "runners.launchers.vllm:LAUNCHER",
+        "wheel": "runners.launchers.wheel:LAUNCHER",
+        "container": "runners.launchers.container:LAUNCHER",
+        "url": "runners.launchers.url:LAUNCHER",
     },
     "converter": {
         "parser_json": "evalkit.convert.parser_json:CONVERTER",

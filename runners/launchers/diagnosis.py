@@ -1,0 +1,99 @@
+"""Why a server did not start, in one sentence with its remedy, from the last lines of its log."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+TAIL_BYTES = 64 * 1024
+SHOWN_LINES = 15
+
+CAUSES: tuple[tuple[str, str], ...] = (
+    (
+        r"CUDA out of memory|OutOfMemoryError|No available memory for the cache blocks"
+        r"|Free memory on device .* is less than desired|larger than the available KV cache memory",
+        "The GPU has too little free memory. Stop what else runs on it (nvidia-smi), or lower "
+        "--gpu-memory-utilization or --max-model-len.",
+    ),
+    (
+        r"driver version is insufficient|CUDA driver version|forward compatibility was attempted"
+        r"|The NVIDIA driver on your system is too old",
+        "The NVIDIA driver is too old for this engine's CUDA. Install a newer driver, or use the container launcher "
+        "with an image for your CUDA.",
+    ),
+    (
+        r"no kernel image is available|not compatible with the current PyTorch installation",
+        "This build has no code for this kind of GPU. Use an engine built for it.",
+    ),
+    (
+        r"No CUDA GPUs are available|Found no NVIDIA driver|libcuda\.so|Failed to infer device type"
+        r"|NVML Shared Library Not Found",
+        "No NVIDIA GPU or driver was found. Check that nvidia-smi lists a GPU (in a container: --gpus all).",
+    ),
+    (
+        r"unrecognized arguments|error: argument ",
+        "This version of the engine does not know one of the flags. Use the version that the system names.",
+    ),
+    (r"[Aa]ddress already in use|Errno 98", "The port is taken. Choose another with --port, or leave it to evalkit."),
+    (
+        r"Repo id must be|LocalEntryNotFoundError|Repository Not Found|is not a local folder"
+        r"|Can't load the configuration|HFValidationError|OSError: .* does not appear to have",
+        "The model or its draft head was not found. Give its local folder with --model, or let the wheel launcher "
+        "download it.",
+    ),
+    (
+        r"Model architectures? .* (is|are) not supported|has no vLLM implementation",
+        "This engine does not know the model. HPD's fork mode needs its own vLLM (launchers wheel and container).",
+    ),
+    (
+        r"ModuleNotFoundError|No module named|undefined symbol|PackageNotFoundError|ImportError",
+        "The engine's Python environment is broken or incomplete. Remove it and start again, so that it is made anew.",
+    ),
+    (r"No space left on device", "The disk is full. Free space, or move the cache with --cache."),
+    (
+        r"cannot start .*: No such file|command not found",
+        "The engine's program was not found. Install it, or name its environment with --vllm.",
+    ),
+    (
+        r"Cannot connect to the Docker daemon|permission denied while trying to connect",
+        "The container engine does not answer. Start it, or let your user use it.",
+    ),
+    (
+        r"could not select device driver|nvidia-container-cli",
+        "Containers cannot use the GPU here. Install the NVIDIA Container Toolkit.",
+    ),
+)
+
+
+def log_tail(path: Path) -> str:
+    """The end of a log; empty when there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - TAIL_BYTES))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def explain(tail: str) -> str:
+    """The sentence for the first cause that the log shows; a general one when it shows none."""
+    for pattern, sentence in CAUSES:
+        if re.search(pattern, tail):
+            return sentence
+    return "The log shows no cause that is known here."
+
+
+def last_lines(tail: str, count: int = SHOWN_LINES) -> str:
+    """The last lines that are not empty, indented."""
+    lines = [line for line in tail.splitlines() if line.strip()]
+    return "\n".join(f"  | {line[:300]}" for line in lines[-count:])
+
+
+def log_head(path: Path, size_bytes: int = 4 * TAIL_BYTES) -> str:
+    """The beginning of a log, where servers tell their settings; empty when there is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(size_bytes).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,78 @@
+"""Keeps one server running for as long as its parent lives, and stops all of it for sure.
+
+Run as `python -m runners.launchers.supervisor JSON` with {command, env, log, stop_timeout_s}. The server gets its own
+session; when stdin closes, which also happens when the parent is killed, its process group gets SIGTERM and, after
+the time-out, SIGKILL. Prints the server's process id, then its exit code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+POLL_S = 0.1
+
+
+def supervise(command: list[str], env: dict[str, str], log: str, stop_timeout_s: float) -> int:
+    """Run the command until it ends or stdin closes; its exit code."""
+    with open(log, "ab") as output:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **env},
+                start_new_session=True,
+            )
+        except OSError as error:
+            output.write(f"cannot start {command[0]}: {error.strerror}\n".encode())
+            print("0", flush=True)
+            return 127
+    print(process.pid, flush=True)
+    while process.poll() is None and not _parent_gone():
+        pass
+    stop_group(process, stop_timeout_s)
+    return process.wait()
+
+
+def _parent_gone() -> bool:
+    readable, _, _ = select.select([sys.stdin], [], [], POLL_S)
+    return bool(readable) and not os.read(sys.stdin.fileno(), 4096)
+
+
+def stop_group(process: subprocess.Popen[bytes], timeout_s: float) -> None:
+    """End a session leader and everything it started: SIGTERM, then SIGKILL after the time-out."""
+    deadline_s = time.monotonic() + timeout_s
+    _signal(process.pid, signal.SIGTERM)
+    while time.monotonic() < deadline_s and (process.poll() is None or group_alive(process.pid)):
+        time.sleep(POLL_S)
+    _signal(process.pid, signal.SIGKILL)
+
+
+def group_alive(group: int) -> bool:
+    """Whether any process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print(supervise(**json.loads(sys.argv[1])), flush=True)
