@@ -84,6 +84,8 @@ def read_json(path: Path) -> Any:
     except json.JSONDecodeError as error:
         message = f"line {error.lineno}, column {error.colno}: not valid JSON ({error.msg})"
         raise InvalidFileError(str(path), [message]) from error
+    except ValueError as error:
+        raise InvalidFileError(str(path), [f"not readable JSON ({error})"]) from error
     except RecursionError as error:
         raise InvalidFileError(str(path), ["nested too deeply"]) from error
 
