@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from bs4 import BeautifulSoup
-
 from evalkit.protocols.omnidocbench_v16.extract.cleaning import images
 from evalkit.protocols.omnidocbench_v16.normalize.delimiters import Delimiter, delimited_spans, replace_delimited
+from evalkit.protocols.omnidocbench_v16.normalize.html_reading import Reading
+from evalkit.protocols.omnidocbench_v16.normalize.html_tree import parse_html
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.records import PredItem
 from evalkit.protocols.omnidocbench_v16.rules import rule
@@ -69,12 +69,18 @@ def formula_candidate(text: str, position: tuple[int, int], fine_category: str) 
 def table_formula_candidates(table: str, start: int) -> list[PredItem]:
     """Formulas that fill cells of an HTML table; positions are made up from the table's start.
 
+    A table that the official parser refuses gives none.
+
     Source: extract.py, _build_html_table_formula_rescue_items.
     """
     items: list[PredItem] = []
-    for cell in BeautifulSoup(table, "html.parser").find_all(["td", "th"]):
-        text = " ".join(cell.get_text(separator=" ").split())
-        if is_cell_formula(text) and (formula := sanitize_formula_candidate(text)):
+    document = parse_html(table)
+    if document.malformed:
+        return items
+    reading = Reading(document.root)
+    for cell in reading.spans_of("td", "th"):
+        text = reading.short_text(cell, POLICY.extract.table_formula_chars)
+        if text and is_cell_formula(text) and (formula := sanitize_formula_candidate(text)):
             end = start + len(text)
             items.append(PredItem("equation_isolated", formula, (start, end), "table_formula_rescue"))
             start = end + 1

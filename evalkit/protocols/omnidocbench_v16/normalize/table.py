@@ -8,13 +8,15 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal
 
-from bs4 import BeautifulSoup, NavigableString
-
 from evalkit.protocols.omnidocbench_v16.normalize.delimiters import Delimiter, remove_delimited
+from evalkit.protocols.omnidocbench_v16.normalize.html_tree import Element, Text, parse_html, serialize
 from evalkit.protocols.omnidocbench_v16.normalize.latex_table import latex_table_to_html
 from evalkit.protocols.omnidocbench_v16.normalize.table_cells import normalize_cell_text
 from evalkit.protocols.omnidocbench_v16.policy import POLICY, LatexTables
 from evalkit.protocols.omnidocbench_v16.rules import rule
+
+HEAD_CELLS = {"th": "td"}
+UNWRAPPED = frozenset(("thead", "tbody", "span"))
 
 _TABLE_OPENING = re.compile(r"<table\b", re.IGNORECASE)
 _TABLE_CLOSING = re.compile(r"</table>", re.IGNORECASE)
@@ -45,7 +47,7 @@ def normalize_html_table(text: str) -> str:
     """
     if not holds_table(text):
         return ""
-    return drop_bare_tags(wrap_table(flatten_table(_normalize_cells(_simplify_tree(text)))))
+    return drop_bare_tags(wrap_table(flatten_table(normalize_cells(simplify_tags(text)))))
 
 
 @rule(stage="normalize", order=40, example="'<TABLE><tr></tr></TABLE>' -> False")
@@ -58,29 +60,38 @@ def holds_table(text: str) -> bool:
     return "<table" in text.replace(" ", "")
 
 
-def _simplify_tree(text: str) -> str:
-    """th as td, no thead, tbody or span, MathML as the formula in its alttext."""
-    soup = BeautifulSoup(text, "html.parser")
-    for tag in soup.find_all("th"):
-        tag.name = "td"
-    for tag in soup.find_all(["thead", "tbody"]):
-        tag.unwrap()
-    for tag in soup.find_all("math"):
-        tag.replace_with(f"${tag.get('alttext', '')}$")
-    for tag in soup.find_all("span"):
-        tag.unwrap()
-    return str(soup)
+@rule(stage="normalize", order=41, example="'<table><th><span>a</span></th></table>' -> '<table><td>a</td></table>'")
+def simplify_tags(text: str) -> str:
+    """th becomes td, thead, tbody and span go, MathML becomes the formula in its alttext; the rest is written anew.
+
+    Source: data_preprocess.py, normalized_html_table.
+    Quirk: MathML without an alttext becomes two dollar signs.
+    """
+    return serialize(parse_html(text).root, rename=HEAD_CELLS, unwrap=UNWRAPPED, replace=_formula_of_math)
 
 
-def _normalize_cells(text: str) -> str:
-    soup = BeautifulSoup(text, "html.parser")
-    for cell in soup.find_all(["td", "th"]):
-        for node in list(cell.descendants):
-            if isinstance(node, NavigableString):
-                normalized = normalize_cell_text(str(node))
-                if normalized != str(node):
-                    node.replace_with(normalized)
-    return str(soup)
+def _formula_of_math(element: Element) -> str | None:
+    return f"${element.attributes.get('alttext', '')}$" if element.name == "math" else None
+
+
+@rule(stage="normalize", order=42, example=r"'<td> 5\u00a0✓ <!--c --></td>' -> '<td>5 √c</td>'")
+def normalize_cells(text: str) -> str:
+    """Normalise each piece of text inside cells.
+
+    Source: data_preprocess.py, normalize_table_html_cell_text.
+    Quirk: a comment in a cell becomes text when normalising changes it.
+    """
+    return serialize(parse_html(text).root, rewrite=_normalized_piece)
+
+
+def _normalized_piece(piece: Text, cells: int) -> Text:
+    """The text node, normalised once for each cell around it; a changed one is plain text."""
+    for _ in range(cells):
+        normalized = normalize_cell_text(piece.text)
+        if normalized == piece.text:
+            break
+        piece = Text(normalized)
+    return piece
 
 
 @rule(

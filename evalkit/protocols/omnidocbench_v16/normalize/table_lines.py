@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from bs4 import BeautifulSoup, Tag
-
 from evalkit.protocols.omnidocbench_v16.normalize.delimiters import Delimiter, NextOccurrence, delimited_spans
+from evalkit.protocols.omnidocbench_v16.normalize.html_reading import Reading, Span
+from evalkit.protocols.omnidocbench_v16.normalize.html_tree import Element, parse_html, serialize
 from evalkit.protocols.omnidocbench_v16.normalize.latex_text import latex_to_text
-from evalkit.protocols.omnidocbench_v16.normalize.table import drop_bare_tags, flatten_table, holds_table, wrap_table
+from evalkit.protocols.omnidocbench_v16.normalize.table import (
+    HEAD_CELLS,
+    UNWRAPPED,
+    drop_bare_tags,
+    flatten_table,
+    holds_table,
+    wrap_table,
+)
 from evalkit.protocols.omnidocbench_v16.normalize.table_cells import normalize_cell_text
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
@@ -44,13 +51,13 @@ def table_to_text_lines(table: str) -> list[str]:
     document = table_with_plain_cells(table)
     if not document:
         return []
-    soup = BeautifulSoup(document, "html.parser")
-    rows = [" ".join(_texts(row.find_all("td"))) for row in soup.find_all("tr")]
-    return [row for row in rows if row] or _texts(soup.find_all("td")) or _texts([soup])
+    reading = Reading(parse_html(document).root)
+    rows = [" ".join(_texts(reading, reading.inside(row, "td"))) for row in reading.spans_of("tr")]
+    return [row for row in rows if row] or _texts(reading, reading.spans_of("td")) or _texts(reading, [reading.whole])
 
 
-def _texts(elements: Iterable[Tag]) -> list[str]:
-    texts = (plain_cell_text(element.get_text(" ", strip=True)) for element in elements)
+def _texts(reading: Reading, spans: Iterable[Span]) -> list[str]:
+    texts = (plain_cell_text(reading.text(span)) for span in spans)
     return [text for text in texts if text]
 
 
@@ -66,23 +73,17 @@ def table_with_plain_cells(table: str) -> str:
     """
     if not holds_table(table):
         return ""
-    document = drop_bare_tags(wrap_table(flatten_table(_simplify_tree(table))))
+    document = drop_bare_tags(wrap_table(flatten_table(_simplify_tags(table))))
     return _with_plain_cells(document.replace("> ", ">").replace(" </td>", "</td>"))
 
 
-def _simplify_tree(table: str) -> str:
-    """th as td, no thead, tbody or span, MathML as the formula in its alttext where it has one."""
-    soup = BeautifulSoup(table, "html.parser")
-    for tag in soup.find_all("th"):
-        tag.name = "td"
-    for tag in soup.find_all(["thead", "tbody"]):
-        tag.unwrap()
-    for tag in soup.find_all("math"):
-        if formula := tag.get("alttext", ""):
-            tag.replace_with(f"${formula}$")
-    for tag in soup.find_all("span"):
-        tag.unwrap()
-    return str(soup)
+def _simplify_tags(table: str) -> str:
+    return serialize(parse_html(table).root, rename=HEAD_CELLS, unwrap=UNWRAPPED, replace=_formula_of_math)
+
+
+def _formula_of_math(element: Element) -> str | None:
+    formula = element.attributes.get("alttext") if element.name == "math" else None
+    return f"${formula}$" if formula else None
 
 
 def _with_plain_cells(document: str) -> str:
