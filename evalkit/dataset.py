@@ -58,25 +58,30 @@ class Dataset:
 def load_dataset(source: str | Path, *, images: Path | None = None) -> Dataset:
     """Load a data set by manifest name (`mini`, `omnidocbench-1.6`), JSON file, folder holding one, or own manifest.
 
-    `NAME:SUBSET` keeps one subset. Raises UserError when there is no such data set or it is not pulled,
-    InvalidFileError with all mistakes of the file at once.
+    `NAME:SUBSET` keeps one subset. A name wins over a file or folder of that name: give those as `./NAME`.
+    Raises UserError when there is no such data set or it is not pulled, InvalidFileError with all mistakes of the
+    file at once.
     """
+    name, _, subset = str(source).partition(":")
+    names = manifests.manifest_names() if isinstance(source, str) else []
     path = Path(source)
+    if name in names:
+        return _subset(_from_manifest(manifests.load_manifest(name), images), subset)
     if path.suffix == ".toml" and path.is_file():
         return _from_manifest(manifests.read_manifest(path), images)
     if path.exists():
         return _from_json(_json_in(path), images=images)
-    name, _, subset = str(source).partition(":")
-    if name not in manifests.manifest_names():
-        if os.sep in str(source) or path.suffix.lower() == ".json":
-            raise UserError(f"{source}: no such file or folder")
-        raise unknown_name("dataset", name, manifests.manifest_names())
-    dataset = _from_manifest(manifests.load_manifest(name), images)
+    if isinstance(source, Path) or os.sep in source or path.suffix.lower() in (".json", ".toml"):
+        raise UserError(f"{source}: no such file or folder")
+    raise unknown_name("dataset", name, names)
+
+
+def _subset(dataset: Dataset, subset: str) -> Dataset:
     if not subset:
         return dataset
     if subset not in dataset.subsets:
-        raise unknown_name(f"subset of {name}", subset, dataset.subsets)
-    return dataset.select(dataset.subsets[subset], name=f"{name}:{subset}")
+        raise unknown_name(f"subset of {dataset.name}", subset, dataset.subsets)
+    return dataset.select(dataset.subsets[subset], name=f"{dataset.name}:{subset}")
 
 
 def safe_relative(page_id: str) -> PurePosixPath:

@@ -326,6 +326,21 @@ def test_unknown_sources(source: str, message: str, tmp_path: Path, monkeypatch:
         load_dataset(source)
 
 
+def test_a_name_wins_over_a_folder_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mini").mkdir()
+    written(tmp_path / "mini", [page()])
+    monkeypatch.chdir(tmp_path)
+    assert len(load_dataset("mini").pages) == 28
+    assert len(load_dataset("./mini").pages) == 1
+    assert len(load_dataset(Path("mini")).pages) == 1
+
+
+def test_own_manifest_by_path(tmp_path: Path) -> None:
+    written(tmp_path, [page()])
+    (tmp_path / "own.toml").write_text('folder = "."\nannotations = "set.json"\n', encoding="utf-8")
+    assert load_dataset(tmp_path / "own.toml").name == "own"
+
+
 def test_select_keeps_order(tmp_path: Path) -> None:
     dataset = load_dataset(written(tmp_path, [page(f"{name}.jpg") for name in "abc"]))
     chosen = dataset.select(["c.jpg", "a.jpg"])
