@@ -10,11 +10,15 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Consecutive pieces, and the normalised distance of their joined text to a block."""
+    """Consecutive pieces, and the normalised distance of their joined text to a block.
+
+    `official_s` is about how long the official looks for the best run of this block.
+    """
 
     cost: float
     first: int
     last: int
+    official_s: float = 0.0
 
     @property
     def span(self) -> Span:

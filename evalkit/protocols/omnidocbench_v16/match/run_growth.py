@@ -22,9 +22,10 @@ class RunGrowth:
     d(p..q) - d(p..q-1) >= d(p'..q) - d(p'..q-1):
     a piece that one run takes in is taken in by every later run that reaches it. So `_grown`, up to which growth is
     known, never goes back, and all runs together cost about as many distances as there are pieces.
+    `ends` holds the last piece of each run asked for.
     """
 
-    __slots__ = ("_block", "_grown", "_may_follow", "_pieces", "_refused_until", "_stretches", "_worth_a_pass")
+    __slots__ = ("_block", "_grown", "_may_follow", "_pieces", "_refused_until", "_stretches", "_worth_a_pass", "ends")
 
     def __init__(self, block: str, pieces: Pieces, may_follow: Flags) -> None:
         self._block = block
@@ -33,6 +34,7 @@ class RunGrowth:
         self._stretches = Stretches(block)
         self._worth_a_pass = distances_worth_a_pass(len(block))
         self._grown = -1
+        self.ends: dict[int, int] = {}
         # Runs that begin up to here do not take in the piece behind `_grown`.
         self._refused_until = -1
 
@@ -41,6 +43,7 @@ class RunGrowth:
         pieces = self._pieces
         if self._grown < first:
             if not self._stretches.has_close(pieces.run(first, first), int(pieces.first_limits[first])):
+                self.ends[first] = first
                 return None
             self._grown = first
         most = min(first + POLICY.match.run_pieces, len(pieces.starts)) - 1
@@ -50,6 +53,7 @@ class RunGrowth:
         last = min(self._grown, most)
         if last == longest < most and self._accepts_beyond(first, last + 1):
             last += 1
+        self.ends[first] = last
         return self._measured(first, last, best)
 
     def _open_until(self, longest: int) -> int:

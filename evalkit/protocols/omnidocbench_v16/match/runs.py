@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.protocols.omnidocbench_v16.match.edits import Costs, Counts, edit_counts
+from evalkit.protocols.omnidocbench_v16.match.official_time import joining_seconds
 from evalkit.protocols.omnidocbench_v16.match.pieces import Flags, Integers, Pieces, lay_out
 from evalkit.protocols.omnidocbench_v16.match.run import Run
 from evalkit.protocols.omnidocbench_v16.match.run_growth import RunGrowth
@@ -42,22 +44,24 @@ def _best_run(block: str, pieces: Pieces, counts: Integers, costs: Costs, pair_c
     single = int(free[np.argmin(costs[free])])
     best = Run(float(costs[single]), single, single)
     may_begin, may_follow = _possible_members(len(block), pieces, counts)
-    firsts = np.flatnonzero(may_begin[:-1] & may_follow[1:] & _pair_is_closer(len(block), pieces, costs, pair_counts))
+    pair_is_closer = _pair_is_closer(len(block), pieces, costs, pair_counts)
+    firsts = np.flatnonzero(may_begin[:-1] & may_follow[1:] & pair_is_closer)
     lasts = _farthest_ends(len(block), pieces, may_follow, firsts)
     bounds = _lower_bounds(len(block), pieces, counts, firsts, lasts)
     growth = RunGrowth(block, pieces, may_follow)
-    seen: set[bytes] = set()
+    steps_by_text: dict[bytes, int] = {}
     for first, last, bound in zip(firsts.tolist(), lasts.tolist(), bounds.tolist(), strict=True):
         if bound > best.cost or (bound == best.cost and first > best.first):
             continue
         key = pieces.same_text_key(first, last)
-        if key in seen:
+        if key in steps_by_text:
+            growth.ends[first] = first + steps_by_text[key]
             continue
-        seen.add(key)
         run = growth.run_from(first, best.cost)
+        steps_by_text[key] = growth.ends[first] - first
         if run and (run.cost < best.cost or first <= best.first):
             best = run
-    return best
+    return replace(best, official_s=joining_seconds(len(block), pieces, growth.ends, pair_is_closer))
 
 
 def _possible_members(block_length: int, pieces: Pieces, counts: Integers) -> tuple[Flags, Flags]:
