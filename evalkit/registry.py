@@ -28,9 +28,12 @@ BUILTIN: dict[str, dict[str, str]] = {
         "openai": "runners.openai_client:RUNNER",
         "command": "runners.command:RUNNER",
         "local": "runners.local_parser:RUNNER",
+        "hosted_api": "runners.hosted_api:RUNNER",
+        "two_stage": "runners.two_stage.runner:RUNNER",
     },
     "launcher": {
         "emulated": "runners.launchers.emulated:LAUNCHER",
+        "hosted": "runners.launchers.hosted:LAUNCHER",
         "vllm": "runners.launchers.vllm:LAUNCHER",
         "wheel": "runners.launchers.wheel:LAUNCHER",
         "container": "runners.launchers.container:LAUNCHER",
@@ -47,6 +50,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "hpd_plain": "evalkit.convert.hpd:PLAIN",
         "markdown": "evalkit.convert.markdown:CONVERTER",
         "html_page": "evalkit.convert.html_page:CONVERTER",
+        "two_stage": "evalkit.convert.two_stage:CONVERTER",
         "wrapped_markdown": "evalkit.convert.wrapped_markdown:CONVERTER",
     },
     "protocol": {
@@ -75,6 +79,11 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "normalizer": {},
     "server": {"emulator": "runners.emulator.server:serve_forever"},
+    "simulator": {
+        "grid": "runners.emulator.grid:run_grid",
+        "published": "runners.emulator.published:compare",
+        "curves": "runners.emulator.curves:draw_curves",
+    },
     "catalog": {
         "systems": "runners.systems:catalog",
         "published": "runners.published.rows:catalog",
