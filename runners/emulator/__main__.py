@@ -1,6 +1,6 @@
 """The emulated server as a process of its own; the first line it prints is its URL.
 
-    python -m runners.emulator '{"data": "streams.jsonl", "port": 0, "speed": 10}'
+python -m runners.emulator '{"data": "streams.jsonl", "port": 0, "speed": 10}'
 """
 
 from __future__ import annotations

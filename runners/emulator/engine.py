@@ -10,6 +10,7 @@ import numpy as np
 
 from runners.emulator.cost import CostModel, Work
 from runners.emulator.kv import BlockPool, Lease
+from runners.emulator.memory import PageMemory
 from runners.emulator.pages import PagePlan
 from runners.emulator.queue import WaitingQueue
 from runners.emulator.streams import Page, Phase, Stream
@@ -71,6 +72,7 @@ class Engine:
         self.variant = variant
         self.cost = cost
         self.pool = BlockPool(blocks or cost.kv_blocks(limits.block_tokens, limits.memory_share, limits.reserve_bytes))
+        self.memory = PageMemory(self.pool, limits, variant.forking)
         self.now_s = 0.0
         self.iteration = 0
         self.counters = Counters(accepted_at=[0] * variant.window)
@@ -81,7 +83,7 @@ class Engine:
         self._keep_log = keep_log
         self._prefilling: list[Stream] = []
         self._decoding = 0
-        self._context_tokens = 0
+        self.context_tokens = 0
         self._growth = Timetable()
         self._events: list[tuple[int, int, int, Stream, int]] = []
         self._arrivals = 0
@@ -106,7 +108,7 @@ class Engine:
         """Hand a page to the engine. Raises PageTooLargeError when it can never fit."""
         if not all(len(stream.steps) for stream in plan.streams):
             raise ValueError(f"{plan.page_id}: a stream without tokens cannot be decoded")
-        needed = self._blocks_of_page(plan)
+        needed = self.memory.of_page(plan)
         if needed > self.pool.total:
             raise PageTooLargeError(f"{plan.page_id}: needs {needed} blocks, the engine has {self.pool.total}")
         self._arrivals += 1
@@ -135,7 +137,7 @@ class Engine:
         done = Iteration(start_s, self.now_s, tokens, self._decoding, self.live_streams, prefill_tokens)
         if self._keep_log:
             self.log.append(done)
-        self._context_tokens += tokens
+        self.context_tokens += tokens
         self.iteration += 1
         self._handle_events()
         for stream in prefilled:
@@ -150,21 +152,6 @@ class Engine:
         self._stop_page(page)
         self.queue.drop(page)
         self._close_page(page)
-
-    def trunk_blocks(self, page: Page) -> int:
-        """Blocks that hold the prompt and the main stream now."""
-        main = page.main
-        if main.phase is Phase.DECODE:
-            return self._blocks(main.visible + main.tokens_after(main.steps_at(self.iteration)))
-        return page.trunk.blocks
-
-    def private_blocks(self, stream: Stream) -> int:
-        """Blocks that a branch holds for itself now."""
-        if stream.is_main or stream.phase not in (Phase.PREFILL, Phase.DECODE):
-            return 0
-        if stream.phase is Phase.PREFILL:
-            return stream.private_blocks
-        return self._blocks(stream.base + stream.tokens_after(stream.steps_at(self.iteration)))
 
     # --- admission ---
 
@@ -185,7 +172,7 @@ class Engine:
     def _start(self, stream: Stream, may_preempt: bool) -> bool:
         if (self.live_streams + 1) * (self.variant.window + 1) > self.limits.token_budget:
             return False
-        need = self._needed_blocks(stream)
+        need = self.memory.needed(stream, self.iteration)
         while need > self.pool.available:
             victim = self._youngest() if may_preempt else None
             if victim is None or victim.arrival <= stream.page.arrival:
@@ -194,94 +181,26 @@ class Engine:
         self._enter(stream)
         return True
 
-    def _needed_blocks(self, stream: Stream) -> int:
-        own = stream.tokens_after(stream.steps_done)
-        if not stream.shares_page:
-            return self._blocks(stream.visible + own)
-        missing = max(stream.visible // self.limits.block_tokens - self.trunk_blocks(stream.page), 0)
-        revived = 0 if stream.page.trunk.references else stream.page.trunk.blocks
-        return missing + revived + self._blocks(stream.visible % self.limits.block_tokens + own)
-
     def _enter(self, stream: Stream) -> None:
-        """Take the stream's blocks and line it up for prefill, or for decoding when nothing is left to compute."""
+        """Give a stream its blocks and line it up for prefill, or for decoding when nothing is left to compute."""
         page = stream.page
-        own = stream.tokens_after(stream.steps_done)
         if stream.started_s is None:
             stream.started_s = self.now_s
-        if stream.is_main:
-            self._enter_main(stream, own)
-        elif not stream.shares_page:
-            stream.base = stream.visible
-            stream.private_blocks = self._blocks(stream.base + own)
-            self.pool.take(stream.private_blocks)
-            self._line_up(stream, stream.visible + own, stream.visible + own, stream.plan.patches)
-        else:
-            missing_tokens = self._hold_trunk(stream)
-            stream.base = stream.visible % self.limits.block_tokens
-            stream.private_blocks = self._blocks(stream.base + own)
-            self.pool.take(stream.private_blocks)
-            if self.variant.forking is Forking.REQUEST:
-                # only whole blocks are found in the cache; the rest and the branch's first token are computed
-                missing_tokens += stream.base + 1
-            patches = page.plan.patches if missing_tokens > self.limits.block_tokens else 0
-            self._line_up(stream, missing_tokens + own, stream.visible + own, patches)
-
-    def _enter_main(self, stream: Stream, own: int) -> None:
-        page = stream.page
         if page.started_s is None:
             page.started_s = self.now_s
-        context = stream.visible + own
-        hit = 0
-        lease = self._cached_trunk(page)
-        if lease is not None:
-            hit = self._usable(lease, context)
-            self.pool.revive(lease)
-            self.pool.give(lease.blocks - hit)
-            lease.blocks = hit
-            lease.key = page.trunk.key
-            page.trunk = lease
-        else:
-            page.trunk.references = 1
-        total = self._blocks(context)
-        self.pool.take(total - hit)
-        page.trunk.blocks = total
-        cached = hit * self.limits.block_tokens
-        page.cached_tokens += cached
-        self.counters.cached_tokens += cached
-        self.counters.prompt_tokens += context
-        patches = page.plan.patches if cached < page.plan.prompt_tokens // 2 else 0
-        self._line_up(stream, context - cached, context, patches)
-
-    def _hold_trunk(self, stream: Stream) -> int:
-        """Make a branch's shared prefix resident and return how many of its tokens must be computed again."""
-        if self.variant.forking is Forking.ENGINE:
-            return 0
-        page = stream.page
-        resident = self.trunk_blocks(page)
-        wanted = stream.visible // self.limits.block_tokens
-        if page.trunk.references:
-            page.trunk.references += 1
-        elif self.pool.cached(page.trunk.key) is page.trunk:
-            self.pool.revive(page.trunk)
-        else:
-            page.trunk.references = 1
-        missing = max(wanted - resident, 0)
-        self.pool.take(missing)
-        page.trunk.blocks += missing
-        cached = min(resident, wanted) * self.limits.block_tokens
-        self.counters.cached_tokens += cached
-        self.counters.prompt_tokens += stream.visible + 1
-        return missing * self.limits.block_tokens
-
-    def _line_up(self, stream: Stream, tokens: int, context: int, patches: int) -> None:
-        stream.prefill_left = tokens
-        stream.prefill_context = context
-        stream.encode_patches = patches
+        entry = self.memory.enter(stream, self.iteration)
+        self.counters.prompt_tokens += entry.prompt_tokens
+        self.counters.cached_tokens += entry.cached_tokens
+        if stream.is_main:
+            page.cached_tokens += entry.cached_tokens
+        stream.prefill_left = entry.tokens
+        stream.prefill_context = entry.context
+        stream.encode_patches = entry.patches
         stream.phase = Phase.PREFILL
-        if not tokens:
-            self._start_decoding(stream)
-        else:
+        if entry.tokens:
             self._prefilling.append(stream)
+        else:
+            self._start_decoding(stream)
 
     # --- one iteration ---
 
@@ -306,7 +225,7 @@ class Engine:
         del self._prefilling[: len(finished)]
         drafting = self.variant.window > 0 and self._decoding > 0
         streams = self._decoding + len(finished)
-        work = Work(streams, decode_tokens, self._context_tokens, spent, contexts, encode_s, drafting)
+        work = Work(streams, decode_tokens, self.context_tokens, spent, contexts, encode_s, drafting)
         return work, finished, spent
 
     def _count(self, tokens: int, work: Work) -> None:
@@ -343,14 +262,11 @@ class Engine:
             self._start_decoding(stream)
 
     def _start_decoding(self, stream: Stream) -> None:
-        own = stream.tokens_after(stream.steps_done)
-        base = stream.visible if stream.is_main else stream.base
-        held = self._blocks(base + own)
-        after = -(-(base + stream.reached[stream.steps_done :]) // self.limits.block_tokens)
+        steps = stream.steps_done
         stream.phase = Phase.DECODE
         stream.decode_from = self.iteration
-        self._growth.add(self.iteration, stream.plan.steps[stream.steps_done :], np.diff(after, prepend=held))
-        self._context_tokens += stream.visible + own
+        self._growth.add(self.iteration, stream.plan.steps[steps:], self.memory.growth(stream, steps))
+        self.context_tokens += stream.visible + stream.tokens_after(steps)
         self._decoding += 1
         self._plan_events(stream)
 
@@ -390,57 +306,25 @@ class Engine:
         page.unfinished -= 1
         for position in range(self.variant.window):
             self.counters.accepted_at[position] += int(np.count_nonzero(stream.plan.steps > position + 1))
-        last = not page.unfinished
-        if last and self.variant.forking is Forking.REQUEST:
-            page.trunk.key = page.plan.prefix_key
-        if not stream.is_main:
-            self._free_branch(stream)
-        elif self.variant.forking is not Forking.ENGINE:
-            if not stream.page.streams[1:] or self.variant.forking is Forking.CROPS:
-                page.trunk.key = page.plan.prefix_key
-            self.pool.release(page.trunk, self._kept_blocks(page))
-        if last:
+        self.memory.leave(stream)
+        if not page.unfinished:
             self._close_page(page)
-
-    def _free_branch(self, stream: Stream) -> None:
-        self.pool.give(stream.private_blocks)
-        stream.private_blocks = 0
-        if stream.shares_page:
-            self.pool.release(stream.page.trunk, self._kept_blocks(stream.page))
 
     def _close_page(self, page: Page) -> None:
         page.ended_s = self.now_s
-        if self.variant.forking is Forking.ENGINE and page.trunk.references:
-            page.trunk.key = page.plan.prefix_key
-            self.pool.release(page.trunk, self._kept_blocks(page))
         del self.pages[page.arrival]
         self.on_page(page)
 
-    def _kept_blocks(self, page: Page) -> int:
-        """Blocks that stay as prefix cache once nobody reads the trunk."""
-        if not self.limits.prefix_caching:
-            return 0
-        if page.unfinished and self.variant.forking is Forking.REQUEST:
-            return page.trunk.blocks
-        return page.plan.prompt_tokens // self.limits.block_tokens
-
     def _stop_decoding(self, stream: Stream) -> None:
-        """Take a decoding stream out of the batch, its blocks counted as they are now."""
+        """Take a decoding stream out of the batch as it stands now."""
         steps = stream.steps_at(self.iteration)
-        own = stream.tokens_after(steps)
-        base = stream.visible if stream.is_main else stream.base
-        after = -(-(base + stream.reached[steps:]) // self.limits.block_tokens)
-        held = self._blocks(base + own)
         if steps < len(stream.reached):
-            self._growth.add(self.iteration, stream.plan.steps[steps:], np.diff(after, prepend=held), sign=-1)
+            self._growth.add(self.iteration, stream.plan.steps[steps:], self.memory.growth(stream, steps), sign=-1)
         stream.steps_done = steps
         stream.epoch += 1
-        self._context_tokens -= stream.visible + own
+        self.context_tokens -= stream.visible + stream.tokens_after(steps)
         self._decoding -= 1
-        if stream.is_main:
-            stream.page.trunk.blocks = held
-        else:
-            stream.private_blocks = held
+        self.memory.settle(stream)
 
     def _make_room(self) -> None:
         while self._growth.blocks_at(self.iteration) > self.pool.available:
@@ -479,25 +363,9 @@ class Engine:
                 self._prefilling.remove(stream)
                 stream.epoch += 1
             stream.phase = Phase.WAITING
-            if not stream.is_main:
-                self.pool.give(stream.private_blocks)
-                stream.private_blocks = 0
-        self._drop_trunk(page, stopped)
+        page.trunk_ready = False
+        self.memory.drop(page, stopped)
         return stopped
-
-    def _drop_trunk(self, page: Page, stopped: list[Stream]) -> None:
-        trunk = page.trunk
-        keep = page.plan.prompt_tokens // self.limits.block_tokens if self.limits.prefix_caching else 0
-        if any(stream.is_main and stream.prefill_left for stream in stopped):
-            keep = 0  # what was not computed cannot be found again
-        if self.variant.forking is Forking.ENGINE:
-            trunk.references = min(trunk.references, 1)
-            page.trunk_ready = False
-            leaving = trunk.references
-        else:
-            leaving = sum(1 for stream in stopped if stream.is_main or stream.shares_page)
-        for _ in range(leaving):
-            self.pool.release(trunk, keep)
 
     def _release_held(self, page: Page) -> None:
         for stream in page.streams[1:]:
@@ -505,24 +373,3 @@ class Engine:
                 stream.phase = Phase.WAITING
                 page.trunk.references += 1
                 self.queue.add(stream)
-
-    # --- blocks ---
-
-    def _blocks(self, tokens: int) -> int:
-        return -(-tokens // self.limits.block_tokens)
-
-    def _usable(self, lease: Lease, context: int) -> int:
-        """Cached blocks that save work: at least one token is always computed."""
-        return min(lease.blocks, (context - 1) // self.limits.block_tokens)
-
-    def _cached_trunk(self, page: Page) -> Lease | None:
-        if not self.limits.prefix_caching:
-            return None
-        return self.pool.cached(page.trunk.key) or self.pool.cached(page.plan.prefix_key)
-
-    def _blocks_of_page(self, plan: PagePlan) -> int:
-        total = self._blocks(plan.prompt_tokens + plan.streams[0].tokens)
-        for stream in plan.streams[1:]:
-            start = stream.own_prompt if stream.own_prompt is not None else self.limits.block_tokens
-            total += self._blocks(start + stream.tokens)
-        return total

@@ -128,7 +128,7 @@ def load_answers(path: Path, images: Path | None = None) -> AnswerBook:
     for number, row in _rows(path, problems):
         try:
             key = row["image_sha256"]
-            answers.setdefault(key, []).extend(_row_answers(row))
+            answers.setdefault(key, []).extend(recorded_answers(row))
         except (KeyError, TypeError, ValueError) as error:
             problems.append(
                 f"line {number}: {type(error).__name__} {error}; expected page_id, image_sha256, text, tokens"
@@ -159,7 +159,17 @@ def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]
             yield number, row
 
 
-def _row_answers(row: Mapping[str, Any]) -> list[RecordedAnswer]:
+def read_rows(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    """Numbered rows of a JSONL file without its header. Raises InvalidFileError with every bad line."""
+    problems: list[str] = []
+    rows = list(_rows(path, problems))
+    if problems:
+        raise InvalidFileError(str(path), problems)
+    return rows
+
+
+def recorded_answers(row: Mapping[str, Any]) -> list[RecordedAnswer]:
+    """The answers in one row of recorded streams or answers."""
     page_id = str(row["page_id"])
     if "fork" not in row and "plain" not in row:
         return [_answer(page_id, row, row.get("prompt"))]
