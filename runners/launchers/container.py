@@ -20,7 +20,7 @@ from runners.launchers.weights import cache_folder
 
 ENGINES = ("docker", "podman")
 INNER_PORT = 8118
-INNER_CACHE = "/root/.cache/huggingface"
+INNER_CACHE = "/evalkit/huggingface"
 
 
 class ContainerLauncher:
@@ -46,6 +46,7 @@ class ContainerLauncher:
         command = [
             *(engine, "run", "--rm", "--name", container_name(port), "--ipc", "host", "--pull", "missing"),
             *gpu_words(engine, str(options.get("gpus") or "all")),
+            *("--env", f"HF_HOME={INNER_CACHE}"),
             *("--publish", f"{host}:{port}:{INNER_PORT}", "--volume", f"{cache}:{INNER_CACHE}"),
             *(word for key, value in system.serve.env.items() for word in ("--env", f"{key}={value}")),
             *("--entrypoint", str(details.get("image_program") or "vllm"), f"{image}@{digest}"),

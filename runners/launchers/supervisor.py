@@ -72,7 +72,11 @@ def _signal(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
 
 
+def _stay(number: int, frame: object) -> None:
+    """Only the closing of stdin ends the supervisor. Not SIG_IGN, which the server would inherit."""
+
+
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, _stay)
+    signal.signal(signal.SIGTERM, _stay)
     print(supervise(**json.loads(sys.argv[1])), flush=True)
