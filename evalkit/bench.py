@@ -184,6 +184,7 @@ class _SystemBench:
                 timeout_s=self._plan.timeout_s,
                 warmup=tuple(warmup_jobs(self._dataset, jobs, WARMUP_PAGES, Path(folder))) if chat else (),
                 seed=self._plan.seed,
+                launch=served.facts,
             )
             with progress(f"infer {self._system.name}", len(jobs)) as shown:
                 report = infer(self._run, jobs, settings, on_progress=shown.update)

@@ -379,7 +379,8 @@ class InferSettings:
 
     `order` is dataset or shuffled (by `seed`). `cache` is reset, salt, auto (reset, else salt) or keep.
     `warmup` pages are sent before the clock starts and are not among the timed pages. `check_client` drives the same
-    bodies against a loopback stub afterwards, to show that the client was not the bottleneck.
+    bodies against a loopback stub afterwards, to show that the client was not the bottleneck. `launch` is what the
+    launcher knows of the server (version, flags, and `differences` from what was asked).
     """
 
     system: System
@@ -394,6 +395,7 @@ class InferSettings:
     cache: str = "auto"
     sample_every_s: float = 0.2
     check_client: bool = True
+    launch: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,8 @@ class OpenAiRunner:
                 "cache": cache,
                 "warmup": warmup,
                 "telemetry": seen.telemetry,
+                "launch": settings.launch,
+                "differences": settings.launch.get("differences"),
             },
             client={**_client_facts(seen.reports), "stub_pps": seen.stub_pps},
             samples=seen.samples,

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 from evalkit import registry
-from evalkit.errors import unknown_name
 
 HELP = """
 example: evalkit serve emulator --port 8118 --data datasets/mini/streams.jsonl --speed 10
+         evalkit serve hpd-parsing --launcher wheel --dry-run
+
+SYSTEM starts a parser's own server (evalkit list systems) and stops it on Ctrl-C; --dry-run only shows the commands.
 
 The emulated server answers chat completions from recorded streams and times them by a model of the engine; nothing
 that it yields is a measurement, and all of it says so. GET /trace tells what its engine did. A request can ask for a
@@ -23,9 +25,20 @@ DATA = Path("datasets/mini/streams.jsonl")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `evalkit serve`."""
-    parser.add_argument("system", metavar="SYSTEM", help="emulator")
+    parser.add_argument("system", metavar="SYSTEM", help="a system, or emulator")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=int, default=0, help="port; 0 takes a free one")
+    system = parser.add_argument_group("a system's own server")
+    system.add_argument(
+        "--launcher", metavar="NAME", help="wheel, container, vllm or url, in place of the system's own"
+    )
+    system.add_argument("--dry-run", action="store_true", help="show environment and commands, start nothing")
+    system.add_argument("--vllm", metavar="PATH", help="vllm program, or the environment that holds it")
+    system.add_argument("--weights", metavar="DIR", help="folder of weights that are there already")
+    system.add_argument("--cache", metavar="DIR", help="folder for engines and weights")
+    system.add_argument(
+        "--log", type=Path, default=Path("runs/serve"), metavar="DIR", help="folder for the server's log"
+    )
     emulator = parser.add_argument_group("emulator")
     emulator.add_argument("--data", type=Path, default=DATA, help="recorded streams, recorded answers, or a run")
     emulator.add_argument("--images", type=Path, help="page images of a run given with --data")
@@ -46,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; the URL is printed on stdout once it listens."""
     if args.system not in registry.names("server"):
-        raise unknown_name("server", args.system, registry.names("server"))
+        return _serve_system(args)
     serve = registry.load("server", args.system)
     print(f"emulated server: {args.deployment}, {args.speed:g}x, from {args.data}", file=sys.stderr)
     serve(
@@ -66,4 +79,19 @@ def run(args: argparse.Namespace) -> int:
         faults=args.fault,
         blocks=args.blocks,
     )
+    return 0
+
+
+def _serve_system(args: argparse.Namespace) -> int:
+    from evalkit.serving import launch_options, serve_until_interrupted
+
+    system = registry.load("catalog", "system")(args.system)
+    launcher = registry.load("launcher", args.launcher or system.serve.launcher)
+    options = launch_options(
+        host=args.host, port=args.port or None, vllm=args.vllm, model=args.weights, cache=args.cache
+    )
+    if args.dry_run:
+        print("\n".join(launcher.describe(system, options)))
+        return 0
+    serve_until_interrupted(launcher, system, args.log / system.name, options)
     return 0

@@ -28,7 +28,7 @@ from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFac
 
 STAGE_VERSION = 1
 FAILED = frozenset({FinishState.ERROR, FinishState.TIMEOUT})
-FREE_TO_CHANGE = ("endpoints", "timeout_s", "processes", "warmup", "sample_every_s", "check_client")
+FREE_TO_CHANGE = ("endpoints", "timeout_s", "processes", "warmup", "sample_every_s", "check_client", "launch")
 """Settings in which a resumed drive may differ from the first."""
 
 
