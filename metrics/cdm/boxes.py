@@ -1,0 +1,138 @@
+"""The box rule: which pixels of a 200 dpi picture each token covers, computed without drawing the picture.
+
+The official scorer lets Ghostscript draw the page and searches each token's colour. What Ghostscript does is
+simple enough to compute: it puts every glyph's origin on a whole pixel, draws the unhinted outline on a grid
+four times finer, and every pixel that gets any ink keeps the pure colour. See docs/cdm.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from metrics.cdm.colour import LEVELS, STEP
+from metrics.cdm.pdfstream import Area, Colour, Glyph, PageMarks
+
+RULE_VERSION = 1  # part of the cache key: raise it when a box can change
+
+DPI = 200
+SUBPIXELS = 4  # the finer grid on which outlines are drawn
+SLACK = 0.02  # sub-pixels: an outline that only grazes a sub-pixel does not fill it
+MARGIN_PX = 8  # blank margin that the official crop leaves around the ink
+_SCALE = DPI / 72
+_TOLERANCE = 1  # of 255: how far a colour may be from a token's colour
+
+PixelBox = tuple[int, int, int, int]  # x1 y1 x2 y2, the last two exclusive
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The cropped picture's size in px and each token's box in it (None: the token drew nothing)."""
+
+    width_px: int
+    height_px: int
+    boxes: tuple[PixelBox | None, ...]
+
+
+def measure(pages: Sequence[PageMarks], token_count: int) -> Picture:
+    """Boxes of tokens 0 … token_count - 1 on pages set one below the other, relative to the crop.
+
+    As the official scan does, each box is one pixel larger than the ink on every side.
+    """
+    ink: PixelBox | None = None
+    found: dict[int, PixelBox] = {}
+    for box, colour in _placed(pages):
+        if _is_white(colour):
+            continue
+        ink = _union(ink, box)
+        number = token_of(colour)
+        if number is not None and number < token_count:
+            found[number] = _union(found.get(number), box)
+    total_width, total_height = _stacked_size(pages)
+    if ink is None:
+        return Picture(min(total_width, 18), min(total_height, 18), (None,) * token_count)
+    left, top = max(0, ink[0] - MARGIN_PX), max(0, ink[1] - MARGIN_PX)
+    width = min(total_width, ink[2] - 1 + MARGIN_PX) - left
+    height = min(total_height, ink[3] - 1 + MARGIN_PX) - top
+    boxes = tuple(_shifted(found[number], left, top) if number in found else None for number in range(token_count))
+    return Picture(width, height, boxes)
+
+
+def token_of(colour: Colour) -> int | None:
+    """Number of the token that has this colour; None for black and for colours between the tokens' ones."""
+    code = 0
+    for channel in colour:
+        level = math.floor(channel * 255 + 0.5)
+        step = min(max((level + STEP // 2) // STEP, 0), LEVELS - 1)
+        if abs(level - step * STEP) > _TOLERANCE:
+            return None
+        code = code * LEVELS + step
+    return code - 1 if code else None
+
+
+def _is_white(colour: Colour) -> bool:
+    return all(channel * 255 >= 254.5 for channel in colour)
+
+
+def _placed(pages: Iterable[PageMarks]) -> Iterable[tuple[PixelBox, Colour]]:
+    """Boxes of all that is drawn, in pixels of the stacked pages, clipped to each page."""
+    above = 0
+    for page in pages:
+        width, height = _page_size(page)
+        for mark in page.marks:
+            box = _glyph_box(mark, height) if isinstance(mark, Glyph) else _area_box(mark, height)
+            if box is None:
+                continue
+            x1, y1, x2, y2 = max(0, box[0]), max(0, box[1]), min(width, box[2]), min(height, box[3])
+            if x1 < x2 and y1 < y2:
+                yield (x1, y1 + above, x2, y2 + above), mark.colour
+        above += height
+
+
+def _glyph_box(glyph: Glyph, page_height: int) -> PixelBox | None:
+    bounds = glyph.font.bounds(glyph.code)
+    if bounds is None:
+        return None
+    a, b, c, d, x, y = glyph.matrix
+    corners = [(bounds[i], bounds[j]) for i in (0, 2) for j in (1, 3)]
+    xs = [(a * u + c * v) * _SCALE for u, v in corners]
+    ys = [-(b * u + d * v) * _SCALE for u, v in corners]
+    origin_x = math.floor(x * _SCALE + 0.5)
+    origin_y = math.floor(page_height - y * _SCALE + 0.5)
+    x1, x2 = _covered(min(xs), max(xs))
+    y1, y2 = _covered(min(ys), max(ys))
+    return (origin_x + x1, origin_y + y1, origin_x + x2, origin_y + y2)
+
+
+def _covered(low: float, high: float) -> tuple[int, int]:
+    """First and last-plus-one pixel that an outline between two positions inks."""
+    first = math.floor(SUBPIXELS * low + 0.5 - SLACK)
+    last = math.floor(SUBPIXELS * high + 0.5 + SLACK)
+    return first // SUBPIXELS, -(-max(last, first + 1) // SUBPIXELS)
+
+
+def _area_box(area: Area, page_height: int) -> PixelBox:
+    x1, x2 = area.x1 * _SCALE, area.x2 * _SCALE
+    y1, y2 = page_height - area.y2 * _SCALE, page_height - area.y1 * _SCALE
+    left, top = math.floor(x1), math.floor(y1)
+    return (left, top, max(left + 1, math.ceil(x2)), max(top + 1, math.ceil(y2)))
+
+
+def _page_size(page: PageMarks) -> tuple[int, int]:
+    return math.floor(page.width * _SCALE + 0.5), math.floor(page.height * _SCALE + 0.5)
+
+
+def _stacked_size(pages: Sequence[PageMarks]) -> tuple[int, int]:
+    sizes = [_page_size(page) for page in pages]
+    return max((width for width, _ in sizes), default=0), sum(height for _, height in sizes)
+
+
+def _union(first: PixelBox | None, second: PixelBox) -> PixelBox:
+    if first is None:
+        return second
+    return (min(first[0], second[0]), min(first[1], second[1]), max(first[2], second[2]), max(first[3], second[3]))
+
+
+def _shifted(box: PixelBox, left: int, top: int) -> PixelBox:
+    return (box[0] - 1 - left, box[1] - 1 - top, box[2] - left, box[3] - top)
