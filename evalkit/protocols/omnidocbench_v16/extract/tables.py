@@ -15,7 +15,7 @@ from evalkit.protocols.omnidocbench_v16.rules import rule
 
 _TABLE_ENVIRONMENT = (Delimiter(r"\\begin\{table\}", "\\end{table}"),)
 _TABULAR = Nesting(re.compile(r"\\begin\{tabular\}"), "\\end{tabular}", closing_step=14, restart_step=16)
-_HTML_TABLE = Nesting(re.compile(r"<table"), "</table>", closing_step=8, restart_step=17)
+_HTML_TABLE = Nesting(re.compile(r"<table"), "</table>", closing_step=8, restart_step=16)
 
 
 def take_latex_tables(text: str, latex_tables: LatexTables) -> tuple[str, list[PredItem]]:

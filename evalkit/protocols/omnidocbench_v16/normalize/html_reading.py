@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple
 
 from evalkit.protocols.omnidocbench_v16.normalize.html_tree import Element, Text, walk
 
-_CHARS_AT_LEAST = 1_000_000
+_CHARS_AT_LEAST = 200_000
 _CHARS_PER_CHARACTER = 20
 
 
@@ -62,10 +62,11 @@ class Reading:
         """Elements of one name inside another element, in document order, while the budget lasts."""
         spans = self.spans_of(name)
         first = bisect_left(spans, outer.place, key=lambda span: span.place)
-        for span in islice(spans, first, None):
-            if span.place > outer.place_end or self._characters_left < 0:
+        last = bisect_left(spans, outer.place_end, key=lambda span: span.place)
+        for index in range(first, last):
+            if self._characters_left < 0:
                 return
-            yield span
+            yield spans[index]
 
     def text(self, span: Span) -> str:
         """The pieces of an element joined by blanks; "" when the budget is spent."""

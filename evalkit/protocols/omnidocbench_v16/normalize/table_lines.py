@@ -57,7 +57,7 @@ def table_to_text_lines(table: str) -> list[str]:
 
 
 def _texts(reading: Reading, spans: Iterable[Span]) -> list[str]:
-    texts = (plain_cell_text(reading.text(span)) for span in spans)
+    texts = (plain_cell_text(text) for span in spans if (text := reading.text(span)))
     return [text for text in texts if text]
 
 
