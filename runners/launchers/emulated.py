@@ -15,6 +15,7 @@ from evalkit.errors import ToolchainError
 from evalkit.types import Served, System
 
 DEFAULT_DEPLOYMENTS = {"hierarchical": "hpd-parsing", "autoregressive": "hpd-ar", "two-stage": "two-stage"}
+DEFAULT_MAX_MODEL_LEN = 131_072  # of a system that sets none
 STOP_TIMEOUT_S = 10.0
 
 
@@ -27,8 +28,7 @@ class EmulatedLauncher:
 
         Its log is `folder`/server.log. Raises ToolchainError when it does not start.
         """
-        deployment = deployment_of(system)
-        settings = {"deployment_name": deployment, "model": system.serve.model or system.name, **options}
+        settings = {**emulated_options(system), **options}
         folder.mkdir(parents=True, exist_ok=True)
         with open(folder / "server.log", "ab") as log:
             process = subprocess.Popen(
@@ -39,7 +39,7 @@ class EmulatedLauncher:
                 start_new_session=True,
             )
             try:
-                yield Served((_url(process, folder),), emulated=True, facts={"deployment": deployment, **options})
+                yield Served((_url(process, folder),), emulated=True, facts=settings)
             finally:
                 _stop(process)
 
@@ -48,6 +48,15 @@ def deployment_of(system: System) -> str:
     """The emulated deployment that stands for a system: its own, else the one of its paradigm."""
     named = system.serve.details.get("emulator")
     return str(named or DEFAULT_DEPLOYMENTS.get(system.paradigm, "hpd-ar"))
+
+
+def emulated_options(system: System) -> dict[str, Any]:
+    """The emulator's options that a system's facts decide."""
+    return {
+        "deployment_name": deployment_of(system),
+        "model": system.serve.model or system.name,
+        "max_model_len": int(system.serve.flags.get("max-model-len", DEFAULT_MAX_MODEL_LEN)),
+    }
 
 
 def _url(process: subprocess.Popen[str], folder: Path) -> str:
