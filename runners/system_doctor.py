@@ -7,10 +7,10 @@ import os
 import shutil
 
 from evalkit.types import DoctorCheck, System
-from runners.parsers.doctor import check_rapid_stack, check_tesseract
+from runners.parsers.doctor import check_liteparse, check_rapid_stack, check_tesseract
 from runners.systems import load_system
 
-LOCAL = {"tesseract": check_tesseract, "rapid-stack": check_rapid_stack}
+LOCAL = {"tesseract": check_tesseract, "rapid-stack": check_rapid_stack, "liteparse": check_liteparse}
 
 
 def check_system(name: str) -> list[DoctorCheck]:

@@ -6,7 +6,9 @@ import importlib
 import shutil
 import subprocess
 
+from evalkit.errors import ToolchainError
 from evalkit.types import DoctorCheck
+from runners.parsers.liteparse import tessdata_folder
 from runners.parsers.tesseract import INSTALL, LANGUAGES
 
 RAPID_PACKAGES = ("rapidocr", "rapid_layout", "rapid_table")
@@ -14,8 +16,8 @@ EXTRA = "pip install 'evalkit[ocr]'"
 
 
 def check_parsers() -> list[DoctorCheck]:
-    """Findings for tesseract and rapid-stack."""
-    return [check_tesseract(), check_rapid_stack()]
+    """Findings for tesseract, rapid-stack and liteparse."""
+    return [check_tesseract(), check_rapid_stack(), check_liteparse()]
 
 
 def check_tesseract() -> DoctorCheck:
@@ -46,3 +48,15 @@ def check_rapid_stack() -> DoctorCheck:
         )
         return DoctorCheck("rapid-stack", "ok", message)
     return DoctorCheck("rapid-stack", "missing", f"cannot import {'; '.join(absent)}", EXTRA)
+
+
+def check_liteparse() -> DoctorCheck:
+    """The package, and the language data that it shares with tesseract."""
+    try:
+        importlib.import_module("liteparse")
+        tessdata_folder()
+    except ImportError as error:
+        return DoctorCheck("liteparse", "missing", f"cannot import liteparse ({error})", EXTRA)
+    except ToolchainError as error:
+        return DoctorCheck("liteparse", "missing", str(error), INSTALL)
+    return DoctorCheck("liteparse", "ok", "liteparse with Tesseract's language data")

@@ -17,6 +17,7 @@ from evalkit.errors import EvalkitError, unknown_name
 from evalkit.types import Block
 
 PARSERS = {
+    "liteparse": "runners.parsers.liteparse:LiteParseParser",
     "rapid-stack": "runners.parsers.rapid_stack:RapidStack",
     "tesseract": "runners.parsers.tesseract:Tesseract",
 }
