@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from evalkit.dataset import Dataset, load_dataset
@@ -22,6 +22,10 @@ from evalkit.store import locked, sha256_file, write_json
 
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
 MAX_UNPACKED_BYTES = 100_000_000_000
+
+
+class _Stopped(Exception):
+    """Ends a download whose pull has failed or was interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +133,13 @@ def _download(hub: Hub, hub_id: str, commit: str, files: Sequence[HubFile], part
         raise UserError(
             f"{partial}: {total - there} bytes are needed, {free} are free. Free space, or set EVALKIT_CACHE"
         )
-    lock, done = Lock(), 0
+    lock, done, stop = Lock(), 0, Event()
     with progress("pull (bytes)", total) as shown, ThreadPoolExecutor(CONNECTIONS) as pool:
 
         def count(added: int) -> None:
             nonlocal done
+            if stop.is_set():
+                raise _Stopped
             with lock:
                 done += added
                 shown.update(done)
@@ -143,6 +149,7 @@ def _download(hub: Hub, hub_id: str, commit: str, files: Sequence[HubFile], part
             for future in futures:
                 future.result()
         except BaseException:
+            stop.set()
             for future in futures:
                 future.cancel()
             raise

@@ -13,7 +13,7 @@ import pytest
 
 from evalkit.dataset import load_dataset
 from evalkit.errors import UserError
-from evalkit.hub import Hub
+from evalkit.hub import Hub, HubFile, OnBytes
 from evalkit.manifests import load_manifest, local_folder, pull_record
 from evalkit.pull import PullReport, pull, verify
 from tests.fakes.hub_server import COMMIT, FakeHub, serving
@@ -216,6 +216,21 @@ def test_verify_names_each_changed_file(hub: FakeHub) -> None:
     assert "images/p1.jpg: missing" in problems
     pulled(hub)
     assert verify(load_manifest("test-set")).problems == ()
+
+
+class _EndlessHub(Hub):
+    """Downloads that go on until they are stopped, but one that fails when the others have begun."""
+
+    def fetch(self, hub_id: str, commit: str, file: HubFile, target: Path, on_bytes: OnBytes) -> None:
+        if file.path.endswith(".json"):
+            raise UserError("disk gone")
+        while True:
+            on_bytes(1)
+
+
+def test_a_failure_stops_the_other_downloads(hub: FakeHub) -> None:
+    with pytest.raises(UserError, match="disk gone"):
+        pull(load_manifest("test-set"), hub=_EndlessHub(hub.endpoint))
 
 
 def test_verify_of_what_is_not_here(hub: FakeHub) -> None:
