@@ -1,0 +1,51 @@
+"""`evalkit compare`: show where two runs differ."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+HELP = """
+example: evalkit compare runs/before runs/after --by language
+
+Shows every score and figure of two runs or baselines side by side, with the interval of each difference (paired
+bootstrap over pages), the pages that moved most, and the latency of the same pages. It judges nothing: see
+`evalkit gate`. Exit code 3 when the two must not be compared.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `evalkit compare`."""
+    parser.add_argument("first", type=Path, metavar="RUN|FILE", help="run folder or baseline file")
+    parser.add_argument("second", type=Path, metavar="RUN|FILE", help="run folder or baseline file")
+    parser.add_argument("--by", metavar="ATTRIBUTE", help="also by a page attribute, such as language")
+    parser.add_argument("--top", type=int, default=5, metavar="N", help="pages to show for each metric")
+    parser.add_argument(
+        "--allow-difference",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a part of the signature that may differ",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the comparison."""
+    from evalkit.baseline import load_side
+    from evalkit.compare import compare, comparison_table
+    from evalkit.errors import NotComparableError
+    from evalkit.gate.validity import incomparabilities
+    from evalkit.store import dumps
+
+    first, second = load_side([args.first]), load_side([args.second])
+    reasons = incomparabilities(first, second, args.allow_difference)
+    if reasons:
+        raise NotComparableError(
+            "these runs must not be compared: "
+            + "; ".join(reasons)
+            + ". Allow a difference with --allow-difference NAME"
+        )
+    found = compare(first, second, by=args.by, top=max(args.top, 0))
+    print(dumps(found, indent=2) if args.json else comparison_table(found))
+    return 0
