@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -32,9 +33,9 @@ class WheelLauncher:
     def describe(self, system: System, options: Mapping[str, Any]) -> list[str]:
         """What would be run, as shell lines."""
         engine, weights = self._engine(system, options), self._weights(system, options)
-        lines = [] if (engine / READY).exists() else [" ".join(words) for words in install_words(system, engine)]
+        lines = [] if (engine / READY).exists() else [shlex.join(words) for words in install_words(system, engine)]
         if not options.get("model"):
-            lines.append(" ".join(fetch_words(str(engine / "bin" / "python"), system, weights)))
+            lines.append(shlex.join(fetch_words(str(engine / "bin" / "python"), system, weights)))
         return [*lines, *self._plan(system, engine, weights, options).lines()]
 
     @contextmanager

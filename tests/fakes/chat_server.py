@@ -70,6 +70,7 @@ class FakeChatServer:
     requests: list[dict[str, Any]] = field(default_factory=list)
     pages: list[str] = field(default_factory=list)
     posts: list[str] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
     url: str = ""
@@ -99,6 +100,7 @@ class FakeChatServer:
         request = json.loads(body)
         page_id = page_of(request)
         self.requests.append(request)
+        self.headers.append(headers)
         self.pages.append(page_id)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
