@@ -23,6 +23,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "table_teds": "metrics.teds:TEDS",
         "table_teds_s": "metrics.teds:TEDS_S",
         "page_iou": "metrics.page_iou:METRIC",
+        "formula_cdm": "metrics.cdm.score:FORMULA_CDM",
     },
     "runner": {
         "openai": "runners.openai_client:RUNNER",
@@ -75,7 +76,12 @@ BUILTIN: dict[str, dict[str, str]] = {
     "doctor": {
         "python": "evalkit.doctor:check_python",
         "libxml2": "metrics.teds.doctor:check_libxml2",
+        "tex": "metrics.cdm.doctor:check_tex",
         "parsers": "runners.parsers.doctor:check_parsers",
+    },
+    "cdm_backend": {
+        "native": "metrics.cdm.score:NATIVE",
+        "official": "metrics.cdm.official:OFFICIAL",
     },
     "normalizer": {},
     "server": {"emulator": "runners.emulator.server:serve_forever"},

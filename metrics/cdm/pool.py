@@ -1,0 +1,90 @@
+"""Work spread over processes in chunks; results come back whole, and nothing is left behind when it is interrupted."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.pool import Pool
+from pathlib import Path
+
+from metrics.cdm.format import Workshop
+from metrics.cdm.match import Match, Side, match
+from metrics.cdm.rendering import Rendering, render
+from metrics.cdm.typeset import Typesetter
+
+MIN_CHUNK = 30  # formulas a TeX run should share: its start costs as much as typesetting these
+MAX_CHUNK = 200
+CHUNKS_A_WORKER = 2
+
+RenderJob = tuple[int, Sequence[str]]
+MatchJob = tuple[int, Sequence[tuple[Side, Side]]]
+
+_typesetter: Typesetter | None = None  # of this worker process
+
+
+class Crew:
+    """Renders and matches chunks, in this process or in several."""
+
+    def __init__(self, workshop: Workshop, scratch: Path, pool: Pool | None) -> None:
+        self._own = Typesetter(workshop, scratch) if pool is None else None
+        self._pool = pool
+
+    def render(self, jobs: Sequence[RenderJob]) -> Iterator[tuple[int, list[Rendering]]]:
+        """Renderings of each chunk, in the order in which they are done."""
+        if self._pool is not None:
+            yield from self._pool.imap_unordered(_render_job, jobs)
+        elif self._own is not None:
+            for number, formulas in jobs:
+                yield number, render(self._own, formulas)
+
+    def match(self, jobs: Sequence[MatchJob]) -> Iterator[tuple[int, list[Match]]]:
+        """Matches of each chunk, in the order in which they are done."""
+        yield from self._pool.imap_unordered(_match_job, jobs) if self._pool is not None else map(_match_job, jobs)
+
+
+@contextmanager
+def crew(workshop: Workshop, workers: int) -> Iterator[Crew]:
+    """A crew with this many processes; 1 works in the calling process. Ends with all its processes and files gone."""
+    scratch = Path(tempfile.mkdtemp(prefix="evalkit-cdm-"))
+    try:
+        if workers <= 1:
+            yield Crew(workshop, scratch, None)
+            return
+        pool = multiprocessing.get_context("spawn").Pool(workers, _start_worker, (workshop, scratch))
+        try:
+            yield Crew(workshop, scratch, pool)
+        finally:
+            pool.terminate()
+            pool.join()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def chunk_size(count: int, workers: int) -> int:
+    """Formulas a chunk: enough to share TeX's start, few enough to keep all workers busy."""
+    return max(MIN_CHUNK, min(MAX_CHUNK, -(-count // (workers * CHUNKS_A_WORKER))))
+
+
+def _start_worker(workshop: Workshop, scratch: Path) -> None:
+    """Leave interrupts to the parent; end with clean-up when it says so."""
+    global _typesetter
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    _typesetter = Typesetter(workshop, scratch)
+
+
+def _render_job(job: RenderJob) -> tuple[int, list[Rendering]]:
+    number, formulas = job
+    if _typesetter is None:
+        raise RuntimeError("the worker was not started")
+    return number, render(_typesetter, formulas)
+
+
+def _match_job(job: MatchJob) -> tuple[int, list[Match]]:
+    number, pairs = job
+    return number, [match(gt, pred) for gt, pred in pairs]
