@@ -7,18 +7,22 @@ import tempfile
 from pathlib import Path
 
 from evalkit import registry
-from evalkit.dataset import load_dataset
+from evalkit.dataset import Dataset, load_dataset
+from evalkit.errors import UserError
 from evalkit.page_jobs import page_jobs, warmup_jobs
 from evalkit.progress import progress, say
 from evalkit.stages.infer import InferReport, infer
 from evalkit.store import dumps
-from evalkit.types import InferSettings, Load, System
+from evalkit.sweep import search, sweep, sweep_table
+from evalkit.types import InferSettings, Load, PageJob, System
 
 HELP = """
 example: evalkit infer runs/hpd --system hpd-parsing --dataset mini --endpoint http://127.0.0.1:8118 --bs 64
 
 Drives a parser over the pages of a data set and logs every answer with its times and tokens in RUN/infer.
 Interrupted, the same command goes on where it stopped. --system takes a name (evalkit list systems) or a TOML file.
+With --bs 16,64,512 each load is driven in a folder of its own (RUN/bs-16 …) and RUN/sweep.json compares them;
+--max-latency searches for the most requests in flight that keep the p95 latency within a limit.
 """
 
 
@@ -38,7 +42,10 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--endpoint", action="append", default=[], metavar="URL", help="a running server; repeat for several"
     )
-    parser.add_argument("--bs", type=int, default=16, metavar="N", help="requests in flight of the closed loop")
+    parser.add_argument("--bs", default="16", metavar="N[,N…]", help="requests in flight of the closed loop")
+    parser.add_argument("--max-latency", type=float, metavar="S", help="search for the most in flight within it")
+    parser.add_argument("--latency-figure", default="latency_p95_s", metavar="NAME", help="that the search goes by")
+    parser.add_argument("--max-bs", type=int, default=512, metavar="N", help="most in flight that the search tries")
     parser.add_argument("--arrivals", choices=("closed", "constant", "poisson"), default="closed", help="load shape")
     parser.add_argument("--rate", type=float, metavar="PAGES_PER_S", help="of constant and poisson arrivals")
     parser.add_argument("--no-stream", action="store_true", help="ask for whole answers (no time to first token)")
@@ -57,12 +64,13 @@ def run(args: argparse.Namespace) -> int:
     dataset = load_dataset(args.dataset)
     system: System = registry.load("catalog", "system")(args.system)
     jobs = page_jobs(dataset, args.limit)
+    sizes = _sizes(args.bs)
     with tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
         warmup = warmup_jobs(dataset, jobs, args.warmup, Path(folder)) if system.runner == "openai" else []
         settings = InferSettings(
             system=system,
             endpoints=tuple(args.endpoint),
-            load=Load(args.arrivals, args.bs, args.rate),
+            load=Load(args.arrivals, sizes[0], args.rate),
             stream=not args.no_stream,
             timeout_s=args.timeout,
             warmup=tuple(warmup),
@@ -71,10 +79,42 @@ def run(args: argparse.Namespace) -> int:
             processes=args.processes,
             cache=args.cache,
         )
+        if len(sizes) > 1 or args.max_latency is not None:
+            return _sweep(args, dataset, jobs, settings, sizes)
         with progress(f"infer {system.name}", len(jobs)) as shown:
             report = infer(args.run, jobs, settings, retry_failed=args.retry_failed, on_progress=shown.update)
     _print(report, args.run, args.json)
     return 3 if report.missing else 0
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise UserError(f"--bs {text}: expected a number, or several as in 16,64,512") from error
+    if min(sizes) < 1:
+        raise UserError(f"--bs {text}: must be 1 or more")
+    return sizes
+
+
+def _sweep(
+    args: argparse.Namespace, dataset: Dataset, jobs: list[PageJob], settings: InferSettings, sizes: list[int]
+) -> int:
+    if args.max_latency is None:
+        result = sweep(args.run, jobs, settings, sizes, dataset)
+    else:
+        result = search(
+            args.run,
+            jobs,
+            settings,
+            args.max_latency,
+            figure=args.latency_figure,
+            ceiling=args.max_bs,
+            dataset=dataset,
+        )
+        say(f"largest within {args.max_latency:g} s ({args.latency_figure}): {result.largest or 'none'}")
+    print(dumps(result, indent=2) if args.json else sweep_table(result))
+    return 0
 
 
 def _print(report: InferReport, run: Path, as_json: bool) -> None:
