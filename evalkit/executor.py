@@ -125,7 +125,7 @@ class _Pool:
             self._bury(worker)
 
     def _receive(self, worker: _Worker) -> None:
-        answer = read_frame(worker.stdout)
+        answer = read_frame(worker.stdout.fileno())
         if answer is None:
             self._bury(worker)
             return

@@ -10,9 +10,10 @@ import sys
 import traceback
 from functools import cache
 from importlib import import_module
-from typing import IO, Any
+from typing import Any
 
 _LENGTH = struct.Struct("<Q")
+MOST_BYTES_A_READ = 1 << 20
 
 
 def frame(value: Any) -> bytes:
@@ -21,14 +22,24 @@ def frame(value: Any) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-def read_frame(stream: IO[bytes]) -> bytes | None:
-    """The next pickled value, None at the end of the stream or when it ends in the middle of one."""
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    body = stream.read(length)
-    return body if len(body) == length else None
+def read_frame(handle: int) -> bytes | None:
+    """The next pickled value of a pipe, None at its end or when it ends in the middle of one.
+
+    Reads the file descriptor itself: a buffer would hide frames from a selector that waits for them.
+    """
+    head = _read(handle, _LENGTH.size)
+    return None if head is None else _read(handle, *_LENGTH.unpack(head))
+
+
+def _read(handle: int, length: int) -> bytes | None:
+    parts: list[bytes] = []
+    while length:
+        part = os.read(handle, min(length, MOST_BYTES_A_READ))
+        if not part:
+            return None
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
 
 
 @cache
@@ -51,7 +62,7 @@ def main(target: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     outcomes = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    while (chunk := read_frame(sys.stdin.buffer)) is not None:
+    while (chunk := read_frame(sys.stdin.fileno())) is not None:
         for item in pickle.loads(chunk):
             outcomes.write(frame(call(target, item)))
             outcomes.flush()
