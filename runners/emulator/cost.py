@@ -140,7 +140,7 @@ class CostModel:
         """Blocks that fit beside weights and the engine's reserve for activations."""
         drafter_bytes = self.drafter.weight_bytes_per_pass if self.drafter else 0.0
         space = self.hardware.memory_bytes * memory_share - self.model.resident_bytes - drafter_bytes - reserve_bytes
-        return int(space / (self.model.kv_bytes_per_token * block_tokens))
+        return max(int(space / (self.model.kv_bytes_per_token * block_tokens)), 0)
 
     @property
     def _bandwidth(self) -> float:

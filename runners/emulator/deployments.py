@@ -66,6 +66,7 @@ def deployment(name: str) -> Deployment:
         drafter=drafter,
         acceptance=_acceptance(rows["acceptance"][drafter]) if drafter else None,
         limits=Limits(**row.get("limits", {})),
+        branch_closing=row.get("branch_closing", 1),
     )
     cost = CostModel(
         hardware=hardware(row["hardware"]),

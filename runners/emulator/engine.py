@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from evalkit.errors import UserError
 from runners.emulator.cost import CostModel, Work
 from runners.emulator.kv import BlockPool, Lease
 from runners.emulator.memory import PageMemory
@@ -20,7 +21,7 @@ from runners.emulator.variants import Forking, Limits, Variant
 _FIRST_TOKEN, _END = -1, -2
 
 
-class PageTooLargeError(ValueError):
+class PageTooLargeError(UserError):
     """A page that could never be held in memory, however empty the engine."""
 
 

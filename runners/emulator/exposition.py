@@ -19,6 +19,8 @@ from prometheus_client import (
     generate_latest,
 )
 
+from runners.emulator.streams import Page
+
 RELEASES = ("0.17.1", "0.32.0")
 _VLLM = "vllm:"
 _Series = Counter | Gauge | Histogram | Summary
@@ -105,6 +107,35 @@ class Exposition:
         self._labelled("http_response_size_bytes", {"handler": handler}).observe(sent)
         self._labelled("http_request_duration_highr_seconds", {}).observe(seconds)
         self._labelled("http_request_duration_seconds", {"handler": handler, "method": method}).observe(seconds)
+
+    def observe_page(self, page: Page, speed: float, samples: int, max_tokens: int | None, finish: str) -> None:
+        """Histograms of a page that ended; seconds are those of the wall clock, as a client sees them."""
+        started_s, first_s, ended_s = page.started_s or 0.0, page.first_token_s or 0.0, page.ended_s or 0.0
+        tokens = page.plan.tokens
+        self.add("request_success", finished_reason=finish)
+        seconds = {
+            "e2e_request_latency_seconds": ended_s - page.arrival_s,
+            "time_to_first_token_seconds": first_s - page.arrival_s,
+            "request_queue_time_seconds": started_s - page.arrival_s,
+            "request_prefill_time_seconds": first_s - started_s,
+            "request_decode_time_seconds": ended_s - first_s,
+            "request_inference_time_seconds": ended_s - started_s,
+        }
+        if tokens > 1:
+            per_token_s = (ended_s - first_s) / (tokens - 1)
+            seconds |= {
+                "request_time_per_output_token_seconds": per_token_s,
+                "inter_token_latency_seconds": per_token_s,
+            }
+        for name, value in seconds.items():
+            self.observe(name, value / speed)
+        self.observe("request_prompt_tokens", page.plan.prompt_tokens)
+        self.observe("request_generation_tokens", tokens)
+        self.observe("request_max_num_generation_tokens", tokens)
+        self.observe("request_params_n", samples)
+        self.observe("request_params_max_tokens", max_tokens or tokens)
+        self.observe("request_prefill_kv_computed_tokens", page.computed_tokens)
+        self.observe("request_num_preemptions", page.preemptions)
 
     def text(self) -> bytes:
         """The Prometheus text."""

@@ -14,10 +14,11 @@ from typing import Any
 from aiohttp import web
 
 from evalkit.errors import UserError
+from runners.emulator.completions import ServiceSettings
 from runners.emulator.deployments import deployment
 from runners.emulator.faults import parse_rule
 from runners.emulator.recorded import AnswerBook, load_answers
-from runners.emulator.service import EmulatedService, ServiceSettings
+from runners.emulator.service import EmulatedService
 
 _START_TIMEOUT_S = 30.0
 
@@ -100,7 +101,9 @@ class EmulatorServer:
         self._loop = asyncio.get_running_loop()
         self._stopped = asyncio.Event()
         self._service = EmulatedService(self._settings, self._book, self._crash)
-        runner = web.AppRunner(self._service.application(), access_log=None, shutdown_timeout=0.1)
+        runner = web.AppRunner(
+            self._service.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
         await runner.setup()
         self._port = await _listen(runner, self._host, self._port)
         self._started.set()
@@ -161,7 +164,7 @@ def serve_forever(
 
     async def serve() -> None:
         service = EmulatedService(settings, book, lambda: os._exit(70))
-        runner = web.AppRunner(service.application(), access_log=None, shutdown_timeout=0.5)
+        runner = _runner(service)
         await runner.setup()
         try:
             bound = await _listen(runner, host, port)
@@ -178,6 +181,11 @@ def serve_forever(
         return
     except OSError as error:
         raise UserError(f"port {port}: cannot listen ({error.strerror}); choose another with --port") from error
+
+
+def _runner(service: EmulatedService) -> web.AppRunner:
+    """A request whose client is gone is cancelled, so that the engine drops its page."""
+    return web.AppRunner(service.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
 
 
 async def _listen(runner: web.AppRunner, host: str, port: int) -> int:

@@ -40,7 +40,14 @@ page_lists = st.lists(st.tuples(st.integers(1, 90), st.lists(blocks, max_size=6)
 
 def variant(forking: Forking, *, drafts: bool = False, **limits: object) -> Variant:
     """A variant with small limits; `limits` overrides them."""
-    bounds = {"max_streams": 4, "token_budget": 64, "occupancy": 0.9, "block_tokens": 4, "stream_tokens": 500}
+    bounds = {
+        "max_streams": 4,
+        "token_budget": 64,
+        "occupancy": 0.9,
+        "block_tokens": 4,
+        "stream_tokens": 500,
+        "reserve_bytes": 0,
+    }
     return Variant(
         name=str(forking),
         forking=forking,
