@@ -137,12 +137,14 @@ class MatchPolicy:
     """Above this an assigned pair counts as unmatched."""
     block_in_piece_edit: float = 0.4
     """An unmatched block is contained in a piece of which some stretch, of its length, is closer than this."""
+    nested_characters: int = 4_000_000
+    """A formula whose nested environments have more characters, counted at each level, keeps its braces."""
     official_join_limit_s: float = 300.0
     """The official time limit for joining pieces; above it another matching takes over there."""
     official_page_limit_s: float = 420.0
     """The official time limit for matching a page."""
     official_call_s: float = 3e-7
-    """The official's time for one distance of short texts, Python included (measured on one 2.x GHz core)."""
+    """The official's time for one distance of short texts, Python included (measured; its order of magnitude counts)."""
     official_cell_s: float = 4e-11
     """The official's further time for each pair of characters compared (measured with it)."""
 

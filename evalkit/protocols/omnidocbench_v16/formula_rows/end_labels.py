@@ -20,38 +20,41 @@ def strip_end_labels(trailing: str) -> str:
     Source: match_quick.py _strip_multiline_end_labels.
     Quirk: of several tags none is dropped, because only the first is looked at and it is not the last thing.
     """
-    text = _LABEL.sub("", trailing).rstrip()
-    while text:
-        shorter = _without_last_label(text)
-        if shorter is None:
-            break
-        text = shorter
-    return text
-
-
-def _without_last_label(text: str) -> str | None:
-    """The text before a tag or bracketed number at its end; None when there is none."""
+    text = _LABEL.sub("", trailing)
     tag = _TAG.search(text)
-    if tag and tag.end() == len(text):
-        return _strip_spacing(text[: tag.start()])
-    opening = _BRACKETS.get(text[-1])
-    start = text.rfind(opening) if opening else -1
-    if start < 0 or not _is_number(text[start + 1 : -1].strip(), text[:start]):
-        return None
-    return _strip_spacing(text[:start])
+    end = _before_space(text, len(text))
+    while end and (start := _last_label(text, end, tag)) >= 0:
+        end = _before_spacing(text, start)
+    return text[:end]
 
 
-def _is_number(inner: str, before: str) -> bool:
+def _last_label(text: str, end: int, tag: re.Match[str] | None) -> int:
+    """Where the tag or bracketed number begins with which text[:end] closes; -1 when there is none."""
+    if tag and tag.end() == end:
+        return tag.start()
+    opening = _BRACKETS.get(text[end - 1])
+    start = text.rfind(opening, 0, end) if opening else -1
+    return start if start >= 0 and _is_number(text[start + 1 : end - 1].strip(), text, start) else -1
+
+
+def _is_number(inner: str, text: str, start: int) -> bool:
     """Whether bracketed text set apart from what is before it is an equation number, not a word or a formula."""
-    if before and not (before[-1].isspace() or any(mark in before[-_SPACING_LOOKBACK:] for mark in _SPACING)):
+    before = text[max(0, start - _SPACING_LOOKBACK) : start]
+    if before and not (before[-1].isspace() or any(mark in before for mark in _SPACING)):
         return False
     if _SHORT_WORD.fullmatch(inner):
         return False
     return bool(_NUMBER.fullmatch(inner) or _COMMANDS.fullmatch(inner))
 
 
-def _strip_spacing(text: str) -> str:
-    text = text.rstrip()
-    while mark := next((mark for mark in _SPACING if text.endswith(mark)), None):
-        text = text[: -len(mark)].rstrip()
-    return text
+def _before_spacing(text: str, end: int) -> int:
+    end = _before_space(text, end)
+    while mark := next((mark for mark in _SPACING if text.endswith(mark, 0, end)), None):
+        end = _before_space(text, end - len(mark))
+    return end
+
+
+def _before_space(text: str, end: int) -> int:
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from evalkit.protocols.omnidocbench_v16.formula_rows.environments import Opening, closings, opening_at
-from evalkit.protocols.omnidocbench_v16.formula_rows.latex_rows import split_rows
 from evalkit.protocols.omnidocbench_v16.formula_rows.row_rules import cases_read_as_braced_array
+from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
 _BEGIN = "\\begin{"
@@ -27,17 +27,20 @@ class _Frame:
 @rule(
     stage="match",
     order=18,
-    example=r"\begin{cases} a \\ \Rightarrow b \end{cases} -> \left\{ \begin{array}{l} a \\ \Rightarrow b \end{array} \right.",
+    example=r"\begin{cases} a \\ \forall b \end{cases} -> \left\{ \begin{array}{l} a \\ \forall b \end{array} \right.",
 )
 def normalize_logic_braces(latex: str) -> str:
     r"""The formula with `cases` that list statements rewritten as a braced left-aligned array, inner ones first.
 
-    Source: match_quick.py _normalize_logic_brace_blocks. The nesting is walked with a stack, so that its depth has
-    no limit. Quirk: behind an environment that is never closed nothing is rewritten.
+    Source: match_quick.py _normalize_logic_brace_blocks, which fails on about 1,000 nested environments. Here it is
+    their work that has a limit: every level is read again by the level around it, and a formula in which this adds
+    up to more than the policy's nested_characters is left as it is.
+    Quirk: behind an environment that is never closed nothing is rewritten.
     """
     ends = closings(latex)
     stack = [_Frame(0, len(latex))]
-    while True:
+    budget = POLICY.match.nested_characters
+    while budget >= 0:
         frame = stack[-1]
         inner = _next_environment(latex, frame, ends)
         if inner is not None:
@@ -47,9 +50,11 @@ def normalize_logic_braces(latex: str) -> str:
         if frame.opening is None:
             return text
         stack.pop()
+        budget -= len(text)
         parent = stack[-1]
         parent.pieces.append(_rewritten(latex, frame, frame.opening, text, parent.end))
         parent.cursor = frame.end + len(frame.opening.closing)
+    return latex
 
 
 def _next_environment(latex: str, frame: _Frame, ends: dict[int, int]) -> _Frame | None:
@@ -76,6 +81,6 @@ def _next_environment(latex: str, frame: _Frame, ends: dict[int, int]) -> _Frame
 def _rewritten(latex: str, frame: _Frame, opening: Opening, body: str, stretch_end: int) -> str:
     after_at = frame.end + len(opening.closing)
     after = latex[after_at : min(stretch_end, after_at + _CHARACTERS_AFTER)]
-    if opening.name == "cases" and cases_read_as_braced_array(body, split_rows(body), after):
+    if opening.name == "cases" and cases_read_as_braced_array(body, after):
         return "\\left\\{ \\begin{array}{l} " + body.strip() + " \\end{array} \\right."
     return latex[frame.start : opening.body_start] + body + opening.closing

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from evalkit.protocols.omnidocbench_v16.formula_rows.environments import ALIGNED, Opening, opening_at
-from evalkit.protocols.omnidocbench_v16.formula_rows.latex_rows import first_cell
+from evalkit.protocols.omnidocbench_v16.formula_rows.latex_rows import first_cell, split_rows
 from evalkit.protocols.omnidocbench_v16.normalize.formula import strip_formula_tags
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
@@ -87,16 +87,17 @@ def array_is_column_of_formulas(column_spec: str, body: str, rows: Sequence[str]
 
 
 @rule(stage="match", order=14, example=r"\begin{cases} a \Rightarrow b \\ c \end{cases} -> a braced array")
-def cases_read_as_braced_array(body: str, rows: Sequence[str], after: str) -> bool:
+def cases_read_as_braced_array(body: str, after: str) -> bool:
     """Cases without a condition column are a braced list when a logic mark is in them or follows them.
 
     `after` is the text behind them. A multi-line environment right behind them counts as a mark.
     Source: match_quick.py _should_normalize_cases_block.
     """
-    if len(rows) < 2 or _has_columns(rows):
-        return False
     after = after.lstrip()
-    return bool(_LOGIC_MARK.search(body) or _LOGIC_MARK.search(after) or opening_at(after))
+    if not (_LOGIC_MARK.search(body) or _LOGIC_MARK.search(after) or opening_at(after)):
+        return False
+    rows = split_rows(body)
+    return len(rows) > 1 and not _has_columns(rows)
 
 
 def _has_columns(rows: Sequence[str]) -> bool:

@@ -97,7 +97,7 @@ def _bare_block(latex: str) -> _Block | None:
 
 
 def _without_outer_brace(latex: str) -> tuple[str, bool]:
-    r"""The formula without `\left\{` or `\left.` before and `\right.` or `\right\}` after it, and whether it had one."""
+    r"""The formula without an outer `\left\{` or `\left.` and `\right.` or `\right\}`, and whether it had one."""
     before = _BRACE_BEFORE.match(latex)
     core = latex[before.end() :].lstrip() if before else latex
     after = next((mark for mark in _BRACE_AFTER if core.endswith(mark)), "")
