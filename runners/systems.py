@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from evalkit.errors import InvalidFileError, UserError, unknown_name
 from evalkit.types import OutputFacts, RequestFacts, ServeFacts, System
 
 FOLDER = Path(__file__).parent / "systems"
+FOLDERS_VARIABLE = "EVALKIT_SYSTEMS"
 TOP_LEVEL = {
     "name": str,
     "title": str,
@@ -52,19 +55,32 @@ OUTPUT = {
 REQUIRED = ("name", "title", "runner")
 
 
+def system_files() -> dict[str, Path]:
+    """The TOML file of every system: built in, registered by packages, and of the user, the last winning.
+
+    Packages register a function that gives a path under the entry-point group `evalkit.system`; users put files into
+    `systems/` where they work, or into the folders of $EVALKIT_SYSTEMS.
+    """
+    registered = [Path(entry.load()()) for entry in entry_points(group="evalkit.system")]
+    folders = [FOLDER, Path("systems"), *map(Path, filter(None, os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep)))]
+    files = [path for folder in folders for path in folder.glob("*.toml")]
+    return {path.stem: path for path in [*registered, *files]}
+
+
 def system_names() -> list[str]:
-    """Names of the built-in systems, sorted."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+    """Names of all systems, sorted."""
+    return sorted(system_files())
 
 
 def load_system(name: str | Path) -> System:
-    """A built-in system by name, or a user's own by the path of its TOML file."""
+    """A system by name, or by the path of its TOML file."""
     path = Path(name)
     if path.suffix == ".toml":
         return read_system(path)
-    if str(name) not in system_names():
-        raise unknown_name("system", str(name), system_names())
-    return read_system(FOLDER / f"{name}.toml")
+    files = system_files()
+    if str(name) not in files:
+        raise unknown_name("system", str(name), files)
+    return read_system(files[str(name)])
 
 
 def read_system(path: Path) -> System:

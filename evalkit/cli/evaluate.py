@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalkit.dataset import Dataset
 
 HELP = """
 example: evalkit evaluate --predictions my_markdown/ --dataset OmniDocBench.json --out runs/mine
@@ -55,12 +59,11 @@ def run(args: argparse.Namespace) -> int:
     return 3 if summary.counts.get("crashed_pages") else 0
 
 
-def dataset_of(run_folder: Path) -> str:
-    """The data set that a run's record names."""
+def dataset_of(run_folder: Path) -> Dataset:
+    """The data set that a run's record names, cut as the run was."""
     from evalkit.errors import UserError
-    from evalkit.run_record import FILE, read_run
+    from evalkit.run_record import FILE, dataset_of_run
 
     if not (run_folder / FILE).exists():
         raise UserError(f"{run_folder} holds no {FILE} that names its data set; give --dataset")
-    facts = read_run(run_folder).dataset
-    return str(facts.get("source") or facts.get("name"))
+    return dataset_of_run(run_folder)
