@@ -42,3 +42,4 @@ class Figures:
     page_groups: Mapping[str, Mapping[str, float]]
     block_groups: Mapping[str, Mapping[str, float]]
     official: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)

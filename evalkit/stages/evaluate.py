@@ -155,6 +155,7 @@ def _summary(
             "pages_by_state": _pages_by_state(results, states),
             "reasons": dict(reasons),
             "flagged_pages": _flagged(results),
+            **figures.details,
         },
     )
 

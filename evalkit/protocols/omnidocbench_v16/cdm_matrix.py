@@ -3,7 +3,6 @@ r"""Matrices cleaned for rendering: braces and styles that change nothing to the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from evalkit.protocols.omnidocbench_v16.normalize.braces import closing_braces
 from evalkit.protocols.omnidocbench_v16.normalize.formula import strip_formula_delimiters, strip_formula_tags
@@ -17,8 +16,8 @@ _STYLED = re.compile(rf"\\(?:{'|'.join(STYLES)})\s*\{{([^{{}}]+)\}}")
 _DETERMINANT = re.compile(r"\\operatorname\s*\{\s*det\s*\}")
 _NO_COLUMNS = re.compile(r"\\begin\{array\}\s*\{\s*\}")
 _DOUBLE_SUBSCRIPT = re.compile(r"_\{_\{([^{}]+)\}\}")
-_ARRAY_OPENING = re.compile(r"\\begin\{array\}\s*\{[^}]*\}")
-_MATRIX_OPENING = re.compile(rf"\\begin\{{({_MATRIX})\}}")
+_ARRAY_OPENING = re.compile(r"\\begin\{(?P<name>array)\}\s*(?P<columns>\{[^}]*\})")
+_MATRIX_OPENING = re.compile(rf"\\begin\{{(?P<name>{_MATRIX})\}}(?P<columns>)")
 _LEADING_BREAK = re.compile(rf"(\\begin\{{(?:{_MATRIX})\}})\s*\\\\")
 _TRAILING_BREAK = re.compile(rf"\\\\\s*(\\end\{{(?:{_MATRIX})\}})")
 _ONE_COLUMN = re.compile(r"\s*\\begin\{array\}\s*\{\s*l\s*\}(.*)\\end\{array\}\s*", re.S)
@@ -74,8 +73,7 @@ def _clean(formula: str) -> str:
     text = without_outer_braces(formula)
     text = _NO_COLUMNS.sub(r"\\begin{array}{l}", text).replace(r"\dfrac", r"\frac")
     text = _without_styles(_DOUBLE_SUBSCRIPT.sub(r"_{\1}", text))
-    text = _with_clean_cells(text, _ARRAY_OPENING, lambda _: "array")
-    text = _with_clean_cells(text, _MATRIX_OPENING, lambda opening: opening[1])
+    text = _with_clean_cells(_with_clean_cells(text, _ARRAY_OPENING), _MATRIX_OPENING)
     text = _TRAILING_BREAK.sub(r" \1", _LEADING_BREAK.sub(r"\1 ", text))
     aligned = _ALIGNED_MATRIX.fullmatch(text)
     return (aligned[1] if aligned else text).strip()
@@ -108,20 +106,21 @@ def _without_styles(text: str) -> str:
     return _DETERMINANT.sub(r"\\det", text)
 
 
-def _with_clean_cells(text: str, opening: re.Pattern[str], name_of: Callable[[re.Match[str]], str]) -> str:
+def _with_clean_cells(text: str, opening: re.Pattern[str]) -> str:
     """Text in which every cell of the environments has lost its outer braces; each ends at its first closing."""
     pieces: list[str] = []
     at = search_from = 0
     closed_at: dict[str, int] = {}
     while found := opening.search(text, search_from):
-        closing = f"\\end{{{name_of(found)}}}"
+        closing = f"\\end{{{found['name']}}}"
         if closed_at.get(closing) != -1:
             closed_at[closing] = text.find(closing, found.end())
         end = closed_at[closing]
         if end < 0:
             search_from = found.end()
             continue
-        pieces += [text[at : found.end()], _clean_rows(text[found.end() : end]), closing]
+        start = f"\\begin{{{found['name']}}}{found['columns']}"
+        pieces += [text[at : found.start()], start, _clean_rows(text[found.end() : end]), closing]
         at = search_from = end + len(closing)
     return "".join([*pieces, text[at:]])
 

@@ -13,6 +13,8 @@ from evalkit.protocols.result import PageResult, ScoredPair
 from evalkit.types import PairScore
 
 METRIC = "formula_cdm"
+# States of a side, as the metric names them.
+DRAWN, NOTHING = "ok", "empty"
 
 
 def with_cdm(
@@ -25,7 +27,17 @@ def with_cdm(
     scores = list(metric.score_many([*pairs, *alternatives], workers=workers, progress=progress))
     firsts, seconds = iter(scores[: len(pairs)]), iter(scores[len(pairs) :])
     best = iter([better(next(firsts), None if text.pred_alternative is None else next(seconds)) for text in texts])
-    return [replace(result, pairs=tuple(_with_score(scored, best) for scored in result.pairs)) for result in results]
+    return [_with_scores(result, best) for result in results]
+
+
+def _with_scores(result: PageResult, best: Iterator[PairScore]) -> PageResult:
+    pairs = tuple(_with_score(scored, best) for scored in result.pairs)
+    scores = [scored.scores[METRIC].details for scored in pairs if METRIC in scored.scores]
+    failures = {
+        "cdm_gt_failures": sum(details.get("gt_state", DRAWN) != DRAWN for details in scores),
+        "cdm_pred_failures": sum(details.get("pred_state", DRAWN) not in (DRAWN, NOTHING) for details in scores),
+    }
+    return replace(result, pairs=pairs, counts={**result.counts, **failures})
 
 
 def _formulas(results: Sequence[PageResult]) -> Iterator[ScoredPair]:
@@ -47,3 +59,18 @@ def better(first: PairScore, alternative: PairScore | None) -> PairScore:
     if alternative is None or (alternative.value or 0.0) <= (first.value or 0.0):
         return first
     return replace(alternative, details={**alternative.details, "alternative": True})
+
+
+def unrenderable_truth(results: Sequence[PageResult]) -> list[dict[str, Any]]:
+    """Annotated formulas that cannot be drawn, each with its page and why; every prediction of them scores 0."""
+    return [
+        {
+            "page_id": scored.pair.page_id,
+            "gt_idx": list(scored.pair.gt_idx),
+            "formula": scored.pair.details["cdm"]["gt"],
+            "state": details["gt_state"],
+            "note": details.get("gt_note"),
+        }
+        for scored in _formulas(results)
+        if METRIC in scored.scores and (details := scored.scores[METRIC].details).get("gt_state", DRAWN) != DRAWN
+    ]

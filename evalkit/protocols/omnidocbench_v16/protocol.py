@@ -11,7 +11,7 @@ from evalkit import registry
 from evalkit.errors import unknown_name
 from evalkit.protocols.omnidocbench_v16 import official_output
 from evalkit.protocols.omnidocbench_v16.cdm_score import METRIC as CDM
-from evalkit.protocols.omnidocbench_v16.cdm_score import with_cdm
+from evalkit.protocols.omnidocbench_v16.cdm_score import unrenderable_truth, with_cdm
 from evalkit.protocols.omnidocbench_v16.figures import ELEMENTS, ElementFigures, element_figures, overall
 from evalkit.protocols.omnidocbench_v16.gt_items import GtPage, gt_page
 from evalkit.protocols.omnidocbench_v16.normalize.latex_table import latex_table_backend
@@ -96,6 +96,7 @@ class OmniDocBenchV16:
                 for name, found in _by_metric(elements, "block_groups").items()
             },
             official=_official(elements, truths),
+            details={"unrenderable_truth": unrenderable_truth(results)} if cdm else {},
         )
 
 
