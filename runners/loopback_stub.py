@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from subprocess import PIPE, Popen
 
 MODEL = "stub"
+BUFFER_BYTES = 256 * 1024
 CHUNKS = ("# Stub\n", "One paragraph.")
 
 
@@ -40,12 +41,16 @@ ANSWER = _answer()
 MODELS = _plain(json.dumps({"object": "list", "data": [{"id": MODEL, "object": "model"}]}).encode())
 
 
-class _Exchange(asyncio.Protocol):
-    """Counts the bytes of each request's body and answers when they are all there."""
+class _Exchange(asyncio.BufferedProtocol):
+    """Counts the bytes of each request's body and answers when they are all there.
+
+    The bytes land in one buffer again and again: they are not looked at beyond the head.
+    """
 
     def __init__(self, first_token_s: float) -> None:
         self._first_token_s = first_token_s
         self._transport: asyncio.Transport | None = None
+        self._buffer = memoryview(bytearray(BUFFER_BYTES))
         self._head = b""
         self._left = 0
         self._reply = ANSWER
@@ -54,33 +59,43 @@ class _Exchange(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
-        while data:
-            if not self._left:
-                head, found, rest = (self._head + data).partition(b"\r\n\r\n")
-                if not found:
-                    self._head = head
-                    return
-                self._head, data = b"", rest
-                self._begin(head)
-                if not self._left:
-                    self._finish()
-                continue
-            taken = min(self._left, len(data))
-            self._left -= taken
-            data = data[taken:]
-            if not self._left:
-                self._finish()
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
 
-    def _begin(self, head: bytes) -> None:
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._left > nbytes:
+            self._left -= nbytes
+            return
+        self._received(bytes(self._buffer[self._left : nbytes]), ended=self._left > 0)
+
+    def _received(self, data: bytes, ended: bool) -> None:
+        """What follows a body that has just ended, or a head."""
         self._left = 0
+        if ended:
+            self._finish()
+        while data:
+            head, found, rest = (self._head + data).partition(b"\r\n\r\n")
+            self._head = b"" if found else head
+            if not found:
+                return
+            length = self._begin(head)
+            if length > len(rest):
+                self._left = length - len(rest)
+                return
+            self._finish()
+            data = rest[length:]
+
+    def _begin(self, head: bytes) -> int:
+        """Choose the reply; the length of the body."""
+        length = 0
         self._reply = ANSWER if head.startswith(b"POST /v1/chat") else MODELS
         for line in head.split(b"\r\n")[1:]:
             name, _, value = line.partition(b":")
             if name.lower() == b"content-length":
-                self._left = int(value)
+                length = int(value)
             elif name.lower() == b"expect" and self._transport is not None:
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return length
 
     def _finish(self) -> None:
         if self._transport is None:
