@@ -127,6 +127,11 @@ def _cdm_works() -> bool:
     return not broken
 
 
+def _needs_server(system: System) -> bool:
+    """Whether a server must run for the system: its own, or one that its program talks to."""
+    return system.runner in {"openai", "two_stage"} or any("{url}" in word for word in system.command)
+
+
 def _variant(output: OutputFacts) -> str | None:
     """The variant that the system names, where its converter knows it; else the converter's first."""
     return output.variant if output.variant in registry.load("converter", output.converter).variants else None
@@ -163,7 +168,7 @@ class _SystemBench:
         return SystemResult(self._system.name, self._run, emulated, missing, summary, speed)
 
     def _is_emulated(self) -> bool:
-        served = self._system.runner == "openai" and self._system.name not in self._plan.urls
+        served = _needs_server(self._system) and self._system.name not in self._plan.urls
         served = served and self._system.serve.launcher != "url"
         return served and (self._plan.emulate == "always" or (self._plan.emulate == "auto" and not gpu_present()))
 
@@ -199,7 +204,7 @@ class _SystemBench:
     @contextmanager
     def _served(self, emulated: bool) -> Iterator[Served]:
         url = self._plan.urls.get(self._system.name)
-        if self._system.runner != "openai":
+        if not _needs_server(self._system):
             yield Served(())
         elif url is not None:
             yield Served((url,))

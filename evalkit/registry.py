@@ -34,7 +34,6 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "launcher": {
         "emulated": "runners.launchers.emulated:LAUNCHER",
-        "hosted": "runners.launchers.hosted:LAUNCHER",
         "vllm": "runners.launchers.vllm:LAUNCHER",
         "wheel": "runners.launchers.wheel:LAUNCHER",
         "container": "runners.launchers.container:LAUNCHER",
@@ -93,6 +92,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     "catalog": {
         "systems": "runners.systems:catalog",
         "published": "runners.published.rows:catalog",
+        "new_system": "runners.system_contract:new_system",
+        "system_problems": "runners.system_contract:problems_of",
         "system_doctor": "runners.system_doctor:check_system",
         "system": "runners.systems:load_system",
     },

@@ -1,7 +1,8 @@
 """The runner for any program that takes a page image and writes markdown, to stdout or to a file.
 
-The system's `command` is a list of words in which {image} is the page's file and {output} a file to write;
-without {output} the program's stdout is taken.
+The system's `command` is a list of words in which {image} is the page's file, {output} a file to write, {folder} a
+folder to write markdown into, and {url} the server that the program talks to; without {output} or {folder} the
+program's stdout is taken.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from evalkit.errors import ToolchainError, UserError
@@ -33,6 +34,8 @@ class CommandRunner:
     ) -> RunFacts:
         """Run the program for every page. Raises UserError or ToolchainError when it cannot be run at all."""
         words = _checked(settings.system.name, settings.system.command)
+        if any("{url}" in word for word in words) and not settings.endpoints:
+            raise UserError(f"system {settings.system.name} talks to a server: give --endpoint URL")
         if settings.load.shape != "closed":
             raise UserError(f"system {settings.system.name}: a command runs in a closed loop only")
         anchor_unix_s, start_s = time.time(), time.monotonic()
@@ -107,10 +110,10 @@ class _Drive:
         if not Path(job.image).is_file():
             return RawOutput(job.page.page_id, None, FinishState.ERROR, "image: No such file or directory")
         with tempfile.TemporaryDirectory(prefix="evalkit-command-") as folder:
-            output_file = Path(folder) / "output.md"
-            words = [word.replace("{image}", job.image).replace("{output}", str(output_file)) for word in self._words]
+            places = self._places(job, Path(folder))
+            words = [_filled(word, places) for word in self._words]
             send_s = self._clock()
-            state, reason, text = self._program(words, Path(folder), output_file)
+            state, reason, text = self._program(words, Path(folder), places)
             return RawOutput(
                 page_id=job.page.page_id,
                 text=text,
@@ -122,7 +125,16 @@ class _Drive:
                 last_s=self._clock(),
             )
 
-    def _program(self, words: list[str], folder: Path, output_file: Path) -> tuple[FinishState, str | None, str | None]:
+    def _places(self, job: PageJob, folder: Path) -> dict[str, str]:
+        """What stands for each placeholder; the folder for markdown is made."""
+        markdown = folder / "markdown"
+        markdown.mkdir()
+        endpoint = self._settings.endpoints[0] if self._settings.endpoints else ""
+        return {"image": job.image, "output": str(folder / "output.md"), "folder": str(markdown), "url": endpoint}
+
+    def _program(
+        self, words: list[str], folder: Path, places: Mapping[str, str]
+    ) -> tuple[FinishState, str | None, str | None]:
         stdout, stderr = folder / "stdout", folder / "stderr"
         try:
             with open(stdout, "wb") as out, open(stderr, "wb") as err:
@@ -133,8 +145,14 @@ class _Drive:
             return FinishState.TIMEOUT, f"timeout: not finished in {self._settings.timeout_s:g} s", None
         if code != 0:
             return FinishState.ERROR, f"command: exit code {code}: {_tail(stderr)}", None
-        written = any("{output}" in word for word in self._words)
-        return _read(output_file if written else stdout)
+        return _read(self._answer_file(places, stdout))
+
+    def _answer_file(self, places: Mapping[str, str], stdout: Path) -> Path:
+        if any("{output}" in word for word in self._words):
+            return Path(places["output"])
+        if any("{folder}" in word for word in self._words):
+            return _markdown_in(Path(places["folder"]))
+        return stdout
 
     def _wait(self, words: list[str], out: int, err: int) -> int | None:
         with self._lock:
@@ -150,6 +168,18 @@ class _Drive:
             with self._lock:
                 self._running.discard(process)
             kill_group(process)
+
+
+def _filled(word: str, places: Mapping[str, str]) -> str:
+    for name, value in places.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word
+
+
+def _markdown_in(folder: Path) -> Path:
+    """The largest markdown file under a folder, where tools write their images and layouts too."""
+    found = sorted(path for path in folder.rglob("*.md") if path.is_file())
+    return max(found, key=lambda path: path.stat().st_size, default=folder / "output.md")
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -21,6 +21,8 @@ def check_system(name: str) -> list[DoctorCheck]:
         return [check()] if check else []
     if system.runner == "command":
         return [_check_program(system)]
+    if system.runner == "hosted_api":
+        return _check_key(system)
     return [*_check_key(system), *_check_launcher(system)]
 
 

@@ -62,7 +62,8 @@ def system_files() -> dict[str, Path]:
     `systems/` where they work, or into the folders of $EVALKIT_SYSTEMS.
     """
     registered = [Path(entry.load()()) for entry in entry_points(group="evalkit.system")]
-    folders = [FOLDER, Path("systems"), *map(Path, filter(None, os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep)))]
+    own = filter(None, os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep))
+    folders = [FOLDER, Path("systems"), *map(Path, own)]
     files = [path for folder in folders for path in folder.glob("*.toml")]
     return {path.stem: path for path in [*registered, *files]}
 

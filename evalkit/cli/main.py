@@ -28,6 +28,7 @@ VERBS = {
     "parity": "compare with a checkout of the official scorer, pair by pair",
     "doctor": "say what is missing on this machine",
     "datasets": "list, pull and verify data sets",
+    "systems": "write and check the row of a parser of one's own",
     "list": "list systems, metrics, data sets, protocols",
     "show": "show a system, a data set or a run",
 }

@@ -78,7 +78,7 @@ class Engine:
         self.iteration = 0
         self.counters = Counters(accepted_at=[0] * variant.window)
         self.log: list[Iteration] = []
-        self.queue = WaitingQueue(variant.forking is Forking.ENGINE)
+        self.queue = WaitingQueue(variant.forking in (Forking.ENGINE, Forking.REQUEST))
         self.pages: dict[int, Page] = {}
         self.on_page = on_page or (lambda page: None)
         self._keep_log = keep_log
@@ -157,13 +157,17 @@ class Engine:
     # --- admission ---
 
     def _start_branches(self) -> None:
+        """Branches go before pages. The engine's own children pass its gates; requests do not."""
+        own_children = self.variant.forking is Forking.ENGINE
         for stream in self.queue.take_branches():
-            # starting one branch may preempt the page of another
-            if stream.phase is Phase.WAITING and not self._start(stream, may_preempt=True):
+            if stream.phase is not Phase.WAITING:
+                continue  # starting another branch preempted its page
+            full = not own_children and self.live_streams >= self.limits.max_streams
+            if full or not self._start(stream, may_preempt=own_children):
                 self.queue.add(stream)
 
     def _start_line(self) -> None:
-        while (stream := self.queue.head()) is not None:
+        while not self.queue.has_branches and (stream := self.queue.head()) is not None:
             full = self.live_streams >= self.limits.max_streams
             occupied = self.pool.in_use >= self.limits.occupancy * self.pool.total
             if full or occupied or not self._start(stream, may_preempt=False):

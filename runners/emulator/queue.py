@@ -44,6 +44,11 @@ class WaitingQueue:
         else:
             self._line.appendleft(stream)
 
+    @property
+    def has_branches(self) -> bool:
+        """Whether a branch waits before the line."""
+        return bool(self._branches)
+
     def take_branches(self) -> list[Stream]:
         """All waiting branches in order; the caller adds back those it cannot start."""
         taken = sorted(self._branches, key=order_key)

@@ -60,6 +60,11 @@ class EmulatorServer:
         """URL of the server without a path."""
         return f"http://{self._host}:{self._port}"
 
+    @property
+    def speed(self) -> float:
+        """Emulated seconds a second."""
+        return self._settings.speed
+
     def start(self) -> EmulatorServer:
         """Start and wait until it listens."""
         self._thread.start()

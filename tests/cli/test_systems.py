@@ -1,0 +1,72 @@
+"""A parser of one's own: the template is sound, mistakes are named in plain words, the docs page is current."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evalkit.cli.main import main
+from scripts.systems_docs import PAGE, page
+
+
+def test_a_new_system_is_written_once_and_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["systems", "new", "my-parser"]) == 0
+    assert main(["systems", "check", "my-parser"]) == 0
+    assert main(["show", "my-parser"]) == 0
+    assert "my-parser: sound" in capsys.readouterr().out
+    assert main(["systems", "new", "my-parser"]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+CHANGES = [
+    ('runner = "openai"', 'runner = "grpc"', "runner 'grpc' is not known: "),
+    ('converter = "wrapped_markdown"', 'converter = "pdf"', "output.converter 'pdf' is not known: "),
+    (
+        'converter = "wrapped_markdown"',
+        'converter = "hpd"\nvariant = "raw"',
+        "output.variant 'raw' is none of official, clean",
+    ),
+    ('launcher = "url"', 'launcher = "k8s"', "serve.launcher 'k8s' is not known: "),
+    ('paradigm = "autoregressive"', 'paradigm = "quantum"', "paradigm 'quantum' is none of "),
+    ('runner = "openai"', 'runner = "openai"\nbaseline = "nobody"', "baseline 'nobody' is no system"),
+    ('runner = "openai"', 'runner = "openai"\npublished = ["Nobody"]', "published 'Nobody' is in no published table"),
+    ('model = "model-name-on-the-server"', "", "serve.model is missing"),
+    ('runner = "openai"', 'runner = "command"\ncommand = ["ocr"]', "command needs the word {image}"),
+    ('runner = "openai"', 'runner = "hosted_api"', "request.api_key_env is missing"),
+    ('runner = "openai"', 'runner = "two_stage"', "serve.layout must be one of"),
+    ("max_tokens = 8000", 'max_tokens = "many"', "request.max_tokens must be a whole number, not str"),
+    ("max_tokens = 8000", "max_token = 8000", "request.max_token is not known here"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "message"), CHANGES, ids=[case[2][:30] for case in CHANGES])
+def test_mistakes_are_named(
+    before: str,
+    after: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main(["systems", "new", "mine"])
+    path = tmp_path / "systems" / "mine.toml"
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
+    assert main(["systems", "check", "mine"]) == 2
+    assert f"  - {message}" in capsys.readouterr().out
+
+
+def test_folders_of_the_user_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    main(["systems", "new", "elsewhere", "--folder", str(tmp_path / "rows")])
+    monkeypatch.setenv("EVALKIT_SYSTEMS", str(tmp_path / "rows"))
+    assert main(["systems", "check", "elsewhere"]) == 0
+
+
+def test_the_docs_page_is_current() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python scripts/systems_docs.py"
