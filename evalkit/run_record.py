@@ -7,7 +7,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -78,7 +78,8 @@ def dataset_of_run(folder: Path) -> Dataset:
     facts = read_run(folder).dataset
     dataset = load_dataset(str(facts.get("source") or facts.get("name")))
     limit = facts.get("limit")
-    return dataset if limit is None else first_pages(dataset, int(limit))
+    cut = dataset if limit is None else first_pages(dataset, int(limit))
+    return replace(cut, name=str(facts.get("name") or cut.name))
 
 
 def first_pages(dataset: Dataset, limit: int | None) -> Dataset:

@@ -12,6 +12,7 @@ from runners.published.rows import published_rows
 from runners.systems import load_system, system_names
 from runners.two_stage.layouts import LAYOUTS
 
+LAYOUT_CLASSES = ("text", "table", "formula", "image", "other", "none")  # other: full page only; none: not counted
 PARADIGMS = ("autoregressive", "hierarchical", "two-stage", "pipeline", "general")
 TEMPLATE = "systems_template.toml"
 
@@ -39,7 +40,7 @@ def problems_of(name: str, known: Mapping[str, Collection[str]], variants: Mappi
         system = load_system(name)
     except InvalidFileError as error:
         return list(error.problems)
-    return [*_names(system, known, variants), *_runner_problems(system)]
+    return [*_names(system, known, variants), *_runner_problems(system), *_layout_problems(system)]
 
 
 def _names(
@@ -81,3 +82,9 @@ def _runner_problems(system: System) -> Iterator[str]:
         yield 'command needs the word {image}, such as ["my-ocr", "{image}", "{output}"]'
     if system.runner == "local" and not system.command:
         yield 'command must name a parser of this machine, such as ["tesseract"]'
+
+
+def _layout_problems(system: System) -> Iterator[str]:
+    for label, target in system.layout.items():
+        if target not in LAYOUT_CLASSES:
+            yield f"layout.{label} is {target!r}, none of {', '.join(LAYOUT_CLASSES)}"

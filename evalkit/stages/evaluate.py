@@ -17,6 +17,7 @@ from evalkit.progress import progress
 from evalkit.protocols.result import Figures, PageResult
 from evalkit.signature import Signature
 from evalkit.stages import convert as convert_stage
+from evalkit.stages.layout import score_layout
 from evalkit.store import is_current, locked, read_json, sha256_json, write_json, write_jsonl, write_stamp
 from evalkit.types import GroundTruth, MetricSummary, PageScore, Summary
 from evalkit.workers import worker_count
@@ -64,6 +65,7 @@ def evaluate(
     inputs = {"dataset": dataset.sha256, "predictions": sha256_json([text.digest for text in texts])}
     parameters = {"protocol": protocol, "cdm": cdm, "pages": len(dataset.pages), **rules.options()}
     with locked(out):
+        score_layout(predictions, dataset, out)
         if is_current(target, STAGE_VERSION, inputs, parameters):
             return read_summary(target / "summary.json")
         results, crashed = _score_pages(rules, dataset.pages, texts, count)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.types import BlockKind, GroundTruth, Prediction
-from metrics.page_iou.categories import MEMBERSHIP, PREDICTED_LABELS, LayoutClass
+from metrics.page_iou.categories import MEMBERSHIP, NOT_COUNTED, PREDICTED_LABELS, LayoutClass
 
 Boxes = NDArray[np.float64]
 """Rectangles x1 y1 x2 y2, shape (n, 4), inside the unit square and of some area; origin top left."""
@@ -60,8 +60,8 @@ def layout_from_record(record: Mapping[str, Any]) -> PageLayout:
 def layout_from_blocks(gt: GroundTruth, prediction: Prediction | None, label_map: Mapping[str, str]) -> PageLayout:
     """The layout of a page in records; a missing prediction is an empty layout.
 
-    `label_map` takes a system's own labels to PREDICTED_LABELS. Blocks without a box are left out. Raises BoxError for
-    a page of unknown size, an unknown annotated category and boxes that are no numbers.
+    `label_map` takes a system's own labels to PREDICTED_LABELS or NOT_COUNTED. Blocks without a box are left out.
+    Raises BoxError for a page of unknown size, an unknown annotated category and boxes that are no numbers.
     """
     problems: list[str] = []
     page = {"width": gt.page.width_px, "height": gt.page.height_px}
@@ -82,7 +82,7 @@ def layout_from_blocks(gt: GroundTruth, prediction: Prediction | None, label_map
         label = label_map.get(block.kind)
         if label is None:
             unmapped[block.kind] = unmapped.get(block.kind, 0) + 1
-        else:
+        elif label != NOT_COUNTED:
             predicted.append((label, (block.bbox.x1, block.bbox.y1, block.bbox.x2, block.bbox.y2)))
     problems += [f"box with {corners} is not finite" for _, corners in annotated + predicted if not _finite(corners)]
     if problems or size is None:
@@ -96,11 +96,12 @@ def layout_from_blocks(gt: GroundTruth, prediction: Prediction | None, label_map
 
 def check_label_map(label_map: Mapping[str, str]) -> list[str]:
     """What is wrong with a system's label map, one text an entry; [] when it is right."""
-    known = ", ".join(PREDICTED_LABELS)
+    targets = (*PREDICTED_LABELS, NOT_COUNTED)
+    known = ", ".join(targets)
     return [
         f"label {label!r} is mapped to {target!r}; known: {known}"
         for label, target in label_map.items()
-        if target not in PREDICTED_LABELS
+        if target not in targets
     ]
 
 

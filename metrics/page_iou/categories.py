@@ -21,6 +21,9 @@ class LayoutClass(StrEnum):
 OTHER_LABEL = "other"
 """A predicted region that counts for the full page alone, such as a seal or a blank form field."""
 
+NOT_COUNTED = "none"
+"""A predicted block that is no region of its own, such as a container whose members are predicted too."""
+
 PREDICTED_LABELS = (LayoutClass.TEXT, LayoutClass.TABLE, LayoutClass.FORMULA, LayoutClass.IMAGE, OTHER_LABEL)
 
 OVERALL_CLASSES = (LayoutClass.TEXT, LayoutClass.IMAGE, LayoutClass.TABLE, LayoutClass.FORMULA)
