@@ -334,7 +334,7 @@ def test_a_page_of_unknown_size_cannot_be_scored() -> None:
 def test_label_maps_are_checked() -> None:
     assert check_label_map({"Text": "text", "Seal": "other"}) == []
     assert check_label_map({"Text": "words"}) == [
-        "label 'Text' is mapped to 'words'; known: text, table, formula, image, other"
+        "label 'Text' is mapped to 'words'; known: text, table, formula, image, other, none"
     ]
 
 
