@@ -70,7 +70,12 @@ BUILTIN: dict[str, dict[str, str]] = {
         "invalidates": "metrics.validity:invalidates",
         "advice": "metrics.validity:advice",
     },
-    "report": {},
+    "report": {
+        "site": "evalkit.stages.report:make_report",
+        "builder": "reports.site:build_site",
+        "server": "reports.serve:serve_site",
+        "comparison": "reports.comparison:write_comparison",
+    },
     "executor": {},
     "doctor": {
         "python": "evalkit.doctor:check_python",
@@ -82,7 +87,13 @@ BUILTIN: dict[str, dict[str, str]] = {
         "native": "metrics.cdm.score:NATIVE",
         "official": "metrics.cdm.official:OFFICIAL",
     },
-    "normalizer": {},
+    "normalizer": {
+        "text_edit": "evalkit.protocols.omnidocbench_v16.normalize.text:normalize_text",
+        "formula_edit": "evalkit.protocols.omnidocbench_v16.normalize.formula:normalize_formula",
+        "table_edit": "evalkit.protocols.omnidocbench_v16.normalize.table:normalize_table",
+        "table_teds": "evalkit.protocols.omnidocbench_v16.normalize.table:normalize_table",
+        "table_teds_s": "evalkit.protocols.omnidocbench_v16.normalize.table:normalize_table",
+    },
     "server": {"emulator": "runners.emulator.server:serve_forever"},
     "simulator": {
         "grid": "runners.emulator.grid:run_grid",
@@ -92,6 +103,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "catalog": {
         "systems": "runners.systems:catalog",
         "published": "runners.published.rows:catalog",
+        "published_rows": "runners.published.rows:plain_rows",
         "new_system": "runners.system_contract:new_system",
         "system_problems": "runners.system_contract:problems_of",
         "system_doctor": "runners.system_doctor:check_system",
