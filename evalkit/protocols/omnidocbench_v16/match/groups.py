@@ -42,7 +42,7 @@ def settle(
     ]
     used_pieces = {piece for first, last in joined for piece in range(first, last + 1)}
     used_lines = {line for lines in joined.values() for line in lines}
-    groups += _leftovers(used_lines, used_pieces, costs)
+    groups += pair_leftovers(used_lines, used_pieces, costs)
     placed = {line for group in groups for line in group.gts}
     return groups + [Group((line,), (), 1, MatchRule.UNMATCHED_GT) for line in range(len(gts)) if line not in placed]
 
@@ -72,7 +72,7 @@ def group_edit(lines: Sequence[int], pieces: Sequence[int], gts: Sequence[str], 
 
 
 @rule(stage="match", order=46, example="unmatched line 'abc' and unmatched piece 'xyz' -> paired, edit 1")
-def _leftovers(used_lines: Iterable[int], used_pieces: Iterable[int], costs: Costs) -> list[Group]:
+def pair_leftovers(used_lines: Iterable[int], used_pieces: Iterable[int], costs: Costs) -> list[Group]:
     """Unmatched lines and pieces paired at edit 1; when no line is left, all pieces as one unmatched group.
 
     Source: match_quick.py convert_final_matches.

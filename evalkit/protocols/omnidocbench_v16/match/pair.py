@@ -36,7 +36,7 @@ class PairRecord:
     `gt_idx` and `pred_idx` number the lines that were matched (non-empty ones, formulas split into rows);
     () is unmatched, in the official layout `[""]`. `gt_position` and `gt_attributes` have one entry for each
     of gt_idx. A position of None is `""` in the official layout. An empty category is no category.
-    `edit` is the normalised edit distance; the integer 1 where the official has it so, None where it has none.
+    `edit` is the normalised edit distance; the integer 1 where nothing was compared, as the official writes it.
     """
 
     gt_idx: tuple[int, ...] = ()

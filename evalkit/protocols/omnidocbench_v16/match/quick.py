@@ -70,11 +70,11 @@ def match_page(
         return QuickMatch(tuple(present(group, gt, pred, page_id) for group in groups))
     ignored = claim_ignored(gt, pred)
     scored, join_s, contain_s = _match_scored(gt, pred, ignored.claimed)
-    pairs = [present(group, gt, pred, page_id) for group in scored if not _is_unmatched_inline(group, pred)]
+    pairs = [present(group, gt, pred, page_id) for group in scored if not is_unmatched_inline(group, pred)]
     pairs += [
         present(group, gt, pred, page_id, stack_pred=False)
         for group in ignored.groups
-        if not _is_unmatched_inline(group, pred)
+        if not is_unmatched_inline(group, pred)
     ]
     return QuickMatch(tuple(pairs), join_s, join_s + contain_s)
 
@@ -111,7 +111,7 @@ def _match_scored(gt: GtLines, pred: PredLines, claimed: frozenset[int]) -> tupl
 
 
 @rule(stage="match", order=52, example="an inline formula that no line took -> not in the result")
-def _is_unmatched_inline(group: Group, pred: PredLines) -> bool:
+def is_unmatched_inline(group: Group, pred: PredLines) -> bool:
     """Unmatched pieces are left out of the result when the first of them is an inline formula.
 
     Source: match_quick.py match_gt2pred_quick.

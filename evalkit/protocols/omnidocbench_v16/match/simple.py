@@ -42,7 +42,7 @@ def match_simple(
     costs = costs_between(gt.norms, pred.norms)
     rows, columns = linear_sum_assignment(costs)
     partner = dict(zip(rows.tolist(), columns.tolist(), strict=True))
-    pairs = tuple(_pair(line, partner.get(line), gt, pred, costs, page_id) for line in range(len(gt.norms)))
+    pairs = tuple(assigned_pair(line, partner.get(line), gt, pred, costs, page_id) for line in range(len(gt.norms)))
     spare = [piece for piece in range(len(pred.norms)) if piece not in partner.values()] if partner else []
     if tables:
         return SimpleMatch(pairs, tuple(table_text(pred.items[piece] for piece in spare)))
@@ -51,7 +51,10 @@ def match_simple(
 
 @rule(stage="match", order=1, example="'<table> … </table>' -> the table normaliser's HTML; other text -> unchanged")
 def comparable_table(content: str) -> str:
-    """What of a table is compared for matching. Source: match.py normalize_table_match_content."""
+    """What of a table is compared for matching.
+
+    Source: match.py normalize_table_match_content.
+    """
     return normalize_html_table(content) if "<table" in content.lower() else content
 
 
@@ -91,7 +94,7 @@ def _table_lines(gt_items: Sequence[GtItem], pred_items: Sequence[PredItem]) -> 
 @rule(
     stage="match", order=2, example="the first predicted table matched -> pair without predicted category and position"
 )
-def _pair(line: int, piece: int | None, gt: GtLines, pred: PredLines, costs: Costs, page_id: str) -> PairRecord:
+def assigned_pair(line: int, piece: int | None, gt: GtLines, pred: PredLines, costs: Costs, page_id: str) -> PairRecord:
     """An annotated line with the piece that the cheapest assignment gives it, or with none at edit 1.
 
     Source: match.py match_gt2pred_simple.
