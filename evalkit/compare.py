@@ -12,6 +12,7 @@ from evalkit.errors import unknown_name
 from evalkit.gate.accuracy import LEAST_PAGES
 from evalkit.gate.config import StatisticsSettings
 from evalkit.gate.judge import metric_is_higher_better
+from evalkit.gate.outputs.text import values, writable
 from evalkit.gate.page_table import Means, PageTable, Selection
 from evalkit.gate.verdict import PageMove
 from evalkit.snapshot import OVERALL, Snapshot
@@ -154,11 +155,8 @@ def comparison_table(found: Comparison) -> str:
     for one in found.scores:
         if one.moves:
             lines += ["", f"{one.name}: pages that moved most (share of the change, below 0 is worse)"]
-            lines += [
-                f"  {move.share:+.4g}  {move.page_id}  {_value(move.baseline)} -> {_value(move.candidate)}"
-                for move in one.moves
-            ]
-    return "\n".join(lines)
+            lines += [f"  {move.share:<+11.4g} {move.page_id}  {values(move)}".rstrip() for move in one.moves]
+    return writable("\n".join(lines))
 
 
 def _figure_row(one: FigureDifference) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalkit.gate.outputs.text import WORDS
+from evalkit.gate.outputs.text import WORDS, writable
 from evalkit.gate.verdict import GateResult, Verdict
 
 _COMMANDS = {Verdict.FAIL: "error", Verdict.NOT_COMPARABLE: "error", Verdict.INCONCLUSIVE: "warning"}
@@ -21,7 +21,7 @@ def workflow_commands(result: GateResult) -> list[str]:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return writable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from evalkit.gate.outputs.text import WORDS, change, margin, number
+from evalkit.gate.outputs.text import WORDS, change, margin, number, values
 from evalkit.gate.verdict import STAGES, GateResult, RuleResult, Verdict
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -63,7 +63,7 @@ def _details(rule: RuleResult) -> str:
         f"baseline: {number(rule.baseline)}",
         f"change: {change(rule)}",
         f"margin: {margin(rule)}",
-        *(f"page {page.page_id}: {number(page.baseline)} -> {number(page.candidate)}" for page in rule.pages),
+        *(f"page {page.page_id}: {page.share:+.4g} {values(page)}".rstrip() for page in rule.pages),
     ]
     return "\n".join(lines)
 

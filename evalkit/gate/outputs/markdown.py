@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from evalkit.gate.outputs.text import WORDS, change, counts, headline, margin, number
+from evalkit.gate.outputs.text import WORDS, change, counts, headline, margin, number, writable
 from evalkit.gate.verdict import GateResult, RuleResult, Verdict
 
 MARKER = "<!-- evalkit gate -->"
@@ -30,7 +30,7 @@ def markdown(result: GateResult) -> str:
             lines += ["", *_explained(rule)]
     if result.notes:
         lines += ["", *(f"- {_plain(note)}" for note in result.notes)]
-    return "\n".join(lines) + "\n"
+    return writable("\n".join(lines) + "\n")
 
 
 def _row(rule: RuleResult) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalkit.columns import aligned
-from evalkit.gate.verdict import GateResult, RuleResult, Verdict
+from evalkit.gate.verdict import GateResult, PageMove, RuleResult, Verdict
 
 WORDS = {
     Verdict.PASS: "PASS",
@@ -48,10 +48,22 @@ def margin(rule: RuleResult) -> str:
     return f"{rule.margin:.2%}" if rule.stage == "speed" else f"{rule.margin:.4g}"
 
 
+def values(page: PageMove) -> str:
+    """A page's value before and after; empty where a figure has none for single pages, as overall has not."""
+    if page.baseline is None and page.candidate is None:
+        return ""
+    return f"{number(page.baseline)} -> {number(page.candidate)}"
+
+
 def counts(result: GateResult) -> str:
     """How many rules have each verdict."""
     found = {verdict: sum(rule.verdict is verdict for rule in result.rules) for verdict in Verdict}
     return ", ".join(f"{count} {WORDS[verdict].lower()}" for verdict, count in found.items() if count)
+
+
+def writable(text: str) -> str:
+    """Text without lone surrogates, which names may hold and UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def table(result: GateResult) -> str:
@@ -62,7 +74,7 @@ def table(result: GateResult) -> str:
         if rule.verdict is not Verdict.PASS:
             lines += ["", f"{WORDS[rule.verdict]} {rule.rule}: {rule.message}", *_moved(rule)]
     notes = [f"note: {note}" for note in result.notes]
-    return "\n".join([headline(result), counts(result), "", *lines, *([""] if notes else []), *notes])
+    return writable("\n".join([headline(result), counts(result), "", *lines, *([""] if notes else []), *notes]))
 
 
 def _cells(rule: RuleResult) -> tuple[str, ...]:
@@ -78,8 +90,5 @@ def _moved(rule: RuleResult) -> list[str]:
     width = max(len(page.page_id) for page in rule.pages)
     return [
         "  pages that moved most (share of the change, below 0 is worse):",
-        *(
-            f"    {page.share:+.4g}  {page.page_id:<{width}}  {number(page.baseline)} -> {number(page.candidate)}"
-            for page in rule.pages
-        ),
+        *(f"    {page.share:<+11.4g} {page.page_id:<{width}}  {values(page)}".rstrip() for page in rule.pages),
     ]
