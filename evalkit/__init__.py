@@ -1,3 +1,29 @@
-"""evalkit measures document parsers on OmniDocBench: how right their markdown is and how fast they produce it."""
+"""evalkit measures document parsers on OmniDocBench: how right their markdown is and how fast they produce it.
+
+Everything that the command line does is a call here, loaded on first use: `evalkit.evaluate(…)`, `evalkit.bench(…)`,
+`evalkit.gate(…)` and so on; see `evalkit.api`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """The calls of `evalkit.api`, so that `import evalkit` loads nothing heavy."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    from importlib import import_module
+
+    try:
+        return import_module(f"evalkit.{name}") if name == "api" else getattr(import_module("evalkit.api"), name)
+    except AttributeError as error:
+        raise AttributeError(f"module 'evalkit' has no attribute {name!r}") from error
+
+
+def __dir__() -> list[str]:
+    from evalkit import api
+
+    return sorted([*globals(), *api.__all__])

@@ -2,20 +2,87 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from evalkit import registry
 from evalkit.dataset import Dataset, load_dataset
+from evalkit.errors import InvalidFileError, UserError
 from evalkit.stages import evaluate as evaluate_stage
-from evalkit.types import Summary
+from evalkit.types import DoctorCheck, PairScore, Summary
+
+if TYPE_CHECKING:
+    from evalkit.bench import BenchResult
+    from evalkit.compare import Comparison
+    from evalkit.gate.verdict import GateResult
+    from evalkit.stages.convert import ConvertReport
+    from evalkit.stages.infer import InferReport
+
+__all__ = [
+    "bench",
+    "compare",
+    "convert",
+    "doctor",
+    "evaluate",
+    "gate",
+    "infer",
+    "load_dataset",
+    "names",
+    "report",
+    "rows",
+    "score",
+    "simulate",
+]
+
+Source = str | Path
+
+
+def bench(dataset: str = "mini", systems: Sequence[str] = (), **options: Any) -> BenchResult:
+    """The main job over several systems; `options` are the fields of `evalkit.bench.BenchPlan`."""
+    from evalkit.bench import BenchPlan
+    from evalkit.bench import bench as run
+
+    return run(BenchPlan(dataset=dataset, systems=tuple(systems), **options))
+
+
+def infer(
+    run: Source,
+    system: str,
+    dataset: Source | Dataset,
+    *,
+    endpoints: Sequence[str] = (),
+    in_flight: int = 16,
+    **settings: Any,
+) -> InferReport:
+    """Drive a system over a data set's pages; `settings` are further fields of `evalkit.types.InferSettings`."""
+    from evalkit.page_jobs import page_jobs
+    from evalkit.stages.infer import infer as drive
+    from evalkit.types import InferSettings, Load
+
+    facts = InferSettings(
+        system=registry.load("catalog", "system")(system),
+        endpoints=tuple(endpoints),
+        load=Load("closed", in_flight),
+        **settings,
+    )
+    return drive(Path(run), page_jobs(_dataset(dataset)), facts)
+
+
+def convert(run: Source, dataset: Source | Dataset, converter: str, variant: str | None = None) -> ConvertReport:
+    """Turn the raw outputs of a run into predictions."""
+    from evalkit.stages.convert import convert_outputs
+
+    return convert_outputs(Path(run), [truth.page for truth in _dataset(dataset).pages], converter, variant)
 
 
 def evaluate(
-    predictions: str | Path,
-    dataset: str | Path | Dataset,
+    predictions: Source,
+    dataset: Source | Dataset,
     *,
-    out: str | Path | None = None,
+    out: Source | None = None,
     cdm: bool = True,
     workers: int | None = None,
     protocol: str = evaluate_stage.DEFAULT_PROTOCOL,
@@ -26,7 +93,7 @@ def evaluate(
     `out` is the run folder to write; None keeps nothing on disk. With `cdm=False` formulas have no CDM and there
     is no overall figure. Raises UserError for what cannot be read, ToolchainError when CDM has no working TeX.
     """
-    loaded = dataset if isinstance(dataset, Dataset) else load_dataset(str(dataset))
+    loaded = _dataset(dataset)
     if out is not None:
         return evaluate_stage.evaluate(
             Path(predictions), loaded, Path(out), cdm=cdm, workers=workers, protocol=protocol, options=options
@@ -35,3 +102,90 @@ def evaluate(
         return evaluate_stage.evaluate(
             Path(predictions), loaded, Path(folder), cdm=cdm, workers=workers, protocol=protocol, options=options
         )
+
+
+def score(metric: str, pairs: Sequence[tuple[str, str]], *, workers: int = 1) -> list[PairScore]:
+    """(gt, pred) pairs scored with one metric, in their order."""
+    chosen = registry.load("metric", metric)
+    if hasattr(chosen, "score_many"):
+        return list(chosen.score_many(list(pairs), workers=workers))
+    if not hasattr(chosen, "score"):
+        raise UserError(f"metric {metric} scores records, not pairs of texts; see `evalkit score --help`")
+    return [chosen.score(gt, pred) for gt, pred in pairs]
+
+
+def report(runs: Sequence[Source], out: Source) -> Path:
+    """Make the HTML report of runs; returns its first page."""
+    page: Path = registry.load("report", "site")([Path(run) for run in runs], Path(out))
+    return page
+
+
+def gate(
+    baseline: Source | Sequence[Source],
+    candidate: Source | Sequence[Source],
+    config: Source | None = None,
+    **options: Any,
+) -> GateResult:
+    """Judge a run against a baseline; nothing is written. `options` are those of `evalkit.gate.judge.judge`."""
+    from evalkit.baseline import load_baseline_side, load_side
+    from evalkit.gate.config import DEFAULT, load_config
+    from evalkit.gate.judge import judge
+
+    rules = DEFAULT if config is None else load_config(Path(config))
+    after = load_side(_paths(candidate))
+    return judge(load_baseline_side(_paths(baseline), after), after, rules, **options)
+
+
+def compare(first: Source, second: Source, *, by: str | None = None, top: int = 5) -> Comparison:
+    """Where two runs or baselines differ, with intervals. Raises NotComparableError when they must not be compared."""
+    from evalkit.baseline import load_side
+    from evalkit.compare import compare as differences
+    from evalkit.errors import NotComparableError
+    from evalkit.gate.validity import incomparabilities
+
+    left, right = load_side([Path(first)]), load_side([Path(second)])
+    reasons = incomparabilities(left, right, ())
+    if reasons:
+        raise NotComparableError("these runs must not be compared: " + "; ".join(reasons))
+    return differences(left, right, by=by, top=top)
+
+
+def simulate(**grid: Any) -> Any:
+    """A grid of simulated figures; the arguments are those of `runners.emulator.grid.run_grid`."""
+    return registry.load("simulator", "grid")(**grid)
+
+
+def doctor(*names: str) -> list[DoctorCheck]:
+    """Findings about this machine, of the named areas and systems or of all areas."""
+    from evalkit.doctor import diagnose
+
+    return diagnose(names)
+
+
+def names(kind: str) -> list[dict[str, Any]]:
+    """What can be named: systems, metrics, datasets, protocols, converters, runners, published."""
+    from evalkit.catalog import catalog
+
+    return catalog(kind)
+
+
+def rows(path: Source) -> list[dict[str, Any]]:
+    """The rows of any JSONL file of a run, without its header line; ready for `pandas.json_normalize`."""
+    found = []
+    with open(path, encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise InvalidFileError(str(path), [f"line {number}: not valid JSON"]) from error
+            if not (number == 1 and isinstance(row, dict) and "schema" in row):
+                found.append(row)
+    return found
+
+
+def _dataset(dataset: Source | Dataset) -> Dataset:
+    return dataset if isinstance(dataset, Dataset) else load_dataset(str(dataset))
+
+
+def _paths(sources: Source | Sequence[Source]) -> list[Path]:
+    return [Path(sources)] if isinstance(sources, str | Path) else [Path(source) for source in sources]
