@@ -15,7 +15,7 @@ from evalkit.stages import evaluate as evaluate_stage
 from evalkit.types import DoctorCheck, PairScore, Summary
 
 if TYPE_CHECKING:
-    from evalkit.bench import BenchResult
+    from evalkit.stages.bench import BenchResult
     from evalkit.compare import Comparison
     from evalkit.gate.verdict import GateResult
     from evalkit.stages.convert import ConvertReport
@@ -41,9 +41,9 @@ Source = str | Path
 
 
 def bench(dataset: str = "mini", systems: Sequence[str] = (), **options: Any) -> BenchResult:
-    """The main job over several systems; `options` are the fields of `evalkit.bench.BenchPlan`."""
-    from evalkit.bench import BenchPlan
-    from evalkit.bench import bench as run
+    """The main job over several systems; `options` are the fields of `evalkit.stages.bench.BenchPlan`."""
+    from evalkit.stages.bench import BenchPlan
+    from evalkit.stages.bench import bench as run
 
     return run(BenchPlan(dataset=dataset, systems=tuple(systems), **options))
 
@@ -157,7 +157,7 @@ def simulate(**grid: Any) -> Any:
 
 def doctor(*names: str) -> list[DoctorCheck]:
     """Findings about this machine, of the named areas and systems or of all areas."""
-    from evalkit.doctor import diagnose
+    from evalkit.diagnosis import diagnose
 
     return diagnose(names)
 

@@ -78,7 +78,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "executor": {},
     "doctor": {
-        "python": "evalkit.doctor:check_python",
+        "python": "evalkit.diagnosis:check_python",
         "libxml2": "metrics.teds.doctor:check_libxml2",
         "tex": "metrics.cdm.doctor:check_tex",
         "parsers": "runners.parsers.doctor:check_parsers",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalkit.types import MetricSummary, Summary
 
 if TYPE_CHECKING:
-    from evalkit.bench import BenchResult, SystemResult
+    from evalkit.stages.bench import BenchResult, SystemResult
 
 TITLES = {
     "text_edit": "TextEdit ↓",

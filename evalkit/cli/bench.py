@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the benchmark; 3 when a system or some of its pages have no result."""
-    from evalkit.bench import BenchPlan, bench, named_urls
+    from evalkit.stages.bench import BenchPlan, bench, named_urls
     from evalkit.store import dumps
     from evalkit.summary_table import bench_table
 

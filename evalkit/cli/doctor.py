@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the checks and print a line each."""
-    from evalkit.doctor import diagnose
+    from evalkit.diagnosis import diagnose
     from evalkit.store import dumps
 
     checks = diagnose(args.names)
