@@ -7,17 +7,25 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from enum import StrEnum
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pylatexenc import latex2text, latexwalker
 
+_NESTING_SIGN = re.compile(r"[{\[$_^]|\\(?:begin|left)\b|\\[(\[]")
 _SHALLOW = 12
-_OPENING = re.compile(r"\{|\[|\\begin\b|\\left\b|\$|\\[a-zA-Z]+\s*(?=\\)|[_^](?=\\)")
+
 _OFFICIAL_FRAMES = 1000
-_OFFICIAL_CALLER_FRAMES = 30
-_TOKENS_PER_CHARACTER = 40
-_TOKENS_AT_LEAST = 2000
+_OFFICIAL_CALLER_FRAMES = 13
+
+_FIRST_TOKENS = (500, 12)
+_SECOND_TOKENS = (20_000, 400)
+_ACCENTED_CHARACTERS = 100_000
+_ACCENTS = (
+    "'", "`", '"', "^", "~", "=", ".", "H", "b", "c", "d", "k", "r", "u", "v", "acute", "bar", "breve", "check", "ddot",
+    "dot", "grave", "hat", "not", "tilde", "vec",
+)  # fmt: skip
 
 _PARSER_FAILURES = (
     latexwalker.LatexWalkerError,
@@ -31,66 +39,132 @@ _PARSER_FAILURES = (
 )
 
 
-class _OutOfWork(latexwalker.LatexWalkerError):  # type: ignore[misc]
-    """The parser read more tokens than its budget."""
+class Failure(StrEnum):
+    """Why the parser gave no text."""
+
+    PARSER = "parser"
+    OUT_OF_WORK = "out_of_work"
+
+
+class Conversion(NamedTuple):
+    """The text of a piece of LaTeX, or None with the reason."""
+
+    text: str | None
+    failure: Failure | None = None
+
+
+class _OutOfWorkError(Exception):
+    """The budget of tokens or characters is spent."""
 
 
 class _BoundedWalker(latexwalker.LatexWalker):  # type: ignore[misc]
-    """Parser with a budget of tokens: reading nested optional arguments again and again is exponential."""
+    """Parser with a budget of tokens: an optional argument that never closes is read twice, with all inside it."""
+
+    tokens = _FIRST_TOKENS
 
     def __init__(self, latex: str, **flags: Any) -> None:
-        self._tokens_left = _TOKENS_AT_LEAST + _TOKENS_PER_CHARACTER * len(latex)
+        at_least, per_character = self.tokens
+        self._tokens_left = at_least + per_character * len(latex)
         super().__init__(latex, **flags)
 
     def get_token(self, *args: Any, **flags: Any) -> Any:
         self._tokens_left -= 1
         if self._tokens_left < 0:
-            raise _OutOfWork("out of work")
+            raise _OutOfWorkError
         return super().get_token(*args, **flags)
+
+
+class _RememberingWalker(_BoundedWalker):
+    """Parser that reads each part once however often it is asked for: quadratic where the other is exponential."""
+
+    tokens = _SECOND_TOKENS
+
+    def __init__(self, latex: str, **flags: Any) -> None:
+        self._known: dict[tuple[object, ...], Any] = {}
+        super().__init__(latex, **flags)
+
+    def get_latex_nodes(self, pos: int = 0, parsing_state: Any = None, **stops: Any) -> Any:
+        state = (parsing_state.in_math_mode, parsing_state.math_mode_delimiter) if parsing_state else None
+        key = (pos, state, *sorted(stops.items()))
+        if key not in self._known:
+            self._known[key] = super().get_latex_nodes(pos, parsing_state=parsing_state, **stops)
+        return self._known[key]
+
+
+class _Reader(latex2text.LatexNodes2Text):  # type: ignore[misc]
+    def __init__(self, latex_context: Any) -> None:
+        super().__init__(latex_context=latex_context)
+        self._doc_date = "today"
+        self.accented_characters_left = _ACCENTED_CHARACTERS
 
 
 def convert_latex(latex: str) -> str | None:
     """The text of a piece of LaTeX; None when the parser fails on it, nests too deeply or runs out of work.
 
-    Source: text_postprocess.py, _latex_to_text_worker (there in a forked process with a 30 s limit, past
-    which the formula stays unconverted, as here when the budget of tokens is spent).
+    Source: text_postprocess.py, _latex_to_text_worker (there in a forked process with a 30 s limit).
     Quirk: `\\today` is the date of the run there; here it is the word, so that scores do not age.
     """
-    if len(_OPENING.findall(latex)) <= _SHALLOW:
+    return convert_with_reason(latex).text
+
+
+def convert_with_reason(latex: str) -> Conversion:
+    """The text of a piece of LaTeX, or why there is none."""
+    if len(_NESTING_SIGN.findall(latex)) <= _SHALLOW:
         return _convert(latex)
     return _on_fresh_stack(lambda: _convert(latex))
 
 
-def _convert(latex: str) -> str | None:
-    walker_context, text_context = _contexts()
-    reader = latex2text.LatexNodes2Text(latex_context=text_context)
-    reader._doc_date = "today"
+def _convert(latex: str) -> Conversion:
     try:
-        nodes, _, _ = _BoundedWalker(latex, latex_context=walker_context).get_latex_nodes()
-        return str(reader.nodelist_to_text(nodes))
+        try:
+            return Conversion(_read(_BoundedWalker, latex))
+        except _OutOfWorkError:
+            return Conversion(_read(_RememberingWalker, latex))
+    except _OutOfWorkError:
+        return Conversion(None, Failure.OUT_OF_WORK)
     except _PARSER_FAILURES:
-        return None
+        return Conversion(None, Failure.PARSER)
+
+
+def _read(walker: type[_BoundedWalker], latex: str) -> str:
+    walker_context, text_context = _contexts()
+    nodes, _, _ = walker(latex, latex_context=walker_context).get_latex_nodes()
+    return str(_Reader(text_context).nodelist_to_text(nodes))
 
 
 @cache
 def _contexts() -> tuple[Any, Any]:
-    """What the parser and the text reader know about macros; 2.11 reads `\\ensuremath`, 2.10 drops it."""
+    """What the parser and the reader know about macros; 2.11 reads `\\ensuremath`, 2.10 drops it."""
     logging.getLogger("pylatexenc").setLevel(logging.ERROR)
-    text_context = latex2text.get_default_latex_context_db()
+    context = latex2text.get_default_latex_context_db()
     overrides = [
         latex2text.MacroTextSpec("ensuremath", discard=True),
         latex2text.MacroTextSpec("today", "today"),
+        *(_bounded_accent(name, context.get_macro_spec(name).simplify_repl) for name in _ACCENTS),
     ]
-    text_context.add_context_category("protocol", macros=overrides, prepend=True)
-    return latexwalker.get_default_latex_context_db(), text_context
+    context.add_context_category("protocol", macros=overrides, prepend=True)
+    return latexwalker.get_default_latex_context_db(), context
 
 
-def _on_fresh_stack(work: Callable[[], str | None]) -> str | None:
+def _bounded_accent(name: str, accented: Callable[[Any, _Reader], str]) -> Any:
+    """The accent with a budget: each one around another doubles the characters."""
+
+    def bounded(node: Any, l2tobj: _Reader) -> str:
+        text = accented(node, l2tobj)
+        l2tobj.accented_characters_left -= len(text)
+        if l2tobj.accented_characters_left < 0:
+            raise _OutOfWorkError
+        return text
+
+    return latex2text.MacroTextSpec(name, bounded)
+
+
+def _on_fresh_stack(work: Callable[[], Conversion]) -> Conversion:
     """Run on a stack of known depth, so that the caller's depth never decides where nesting is too deep.
 
-    Quirk: the official converter gives up at Python's recursion limit, about 130 nested groups.
+    Quirk: the official converter gives up at Python's recursion limit, at 80 to 200 levels of nesting.
     """
-    results: list[str | None] = []
+    results: list[Conversion] = []
     frames = max(0, sys.getrecursionlimit() - _OFFICIAL_FRAMES + _OFFICIAL_CALLER_FRAMES)
 
     def descend(left: int) -> None:

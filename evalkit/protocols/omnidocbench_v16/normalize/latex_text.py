@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
-from evalkit.protocols.omnidocbench_v16.normalize.latex_converter import convert_latex
+from evalkit.protocols.omnidocbench_v16.normalize.latex_converter import convert_with_reason
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
@@ -33,17 +34,34 @@ def latex_to_text(latex: str, fallback: str | None = None) -> str:
         return "" if fallback is None else fallback
     if not any(sign in stripped for sign in "\\{}$"):
         return stripped
-    text = _converted(stripped)
+    text = _converted(stripped).text
     if text is not None:
         return text
     return stripped if fallback is None else fallback
 
 
+def why_not_converted(latex: str) -> str | None:
+    """Why `latex_to_text` leaves a piece of LaTeX as it is; None when it converts it.
+
+    `out_of_work` is the one reason that the official scorer does not know: there the 30 s limit decides.
+    """
+    return _converted(latex.strip()).reason
+
+
+class _Converted(NamedTuple):
+    text: str | None
+    reason: str | None = None
+
+
 @lru_cache(maxsize=1 << 15)
-def _converted(stripped: str) -> str | None:
-    if is_prose(stripped) or is_weak_latex(stripped) or why_bad_latex(stripped) is not None:
-        return None
-    return convert_latex(stripped)
+def _converted(stripped: str) -> _Converted:
+    if is_prose(stripped):
+        return _Converted(None, "prose")
+    if is_weak_latex(stripped):
+        return _Converted(None, "weak_latex")
+    if (reason := why_bad_latex(stripped)) is not None:
+        return _Converted(None, reason)
+    return _Converted(*convert_with_reason(stripped))
 
 
 @rule(
