@@ -115,19 +115,21 @@ def guidellm(environment: Path, images: list[Path], folder: Path, count: int, in
     with open(data, "w") as file:
         for number in range(count):
             encoded = base64.b64encode(images[number % len(images)].read_bytes()).decode()
-            row = {"text_column": PROMPT, "image_column": f"data:image/png;base64,{encoded}", "output_tokens_count": 16}
-            file.write(json.dumps(row) + "\n")
+            url = f"data:image/png;base64,{encoded}"
+            size = {"image_pixels": len(encoded), "image_bytes": len(encoded)}
+            image = {"type": "image_base64", "image": url, **size}
+            file.write(json.dumps({"prompt": PROMPT, "image": image, "output_tokens_count": 16}) + "\n")
     with stub_server() as url:
         cpu_s = children_cpu_s()
         words = [
-            *(str(environment / "bin/guidellm"), "benchmark", "run", "--target", url, "--model", MODEL),
-            *("--profile", "concurrent", "--rate", str(in_flight), "--max-requests", str(count)),
-            *("--data", str(data), "--request-format", "/v1/chat/completions", "--disable-console-interactive"),
-            *("--outputs", "json", "--output-dir", str(folder)),
+            *(str(environment / "bin/guidellm"), "run", "--disable-console-interactive"),
+            *("--backend", f"kind=openai_http,target={url},model={MODEL},request_format=/v1/chat/completions"),
+            *("--profile", f"kind=concurrent,streams={in_flight}", "--data", f"kind=json_file,path={data}"),
+            *("--constraint", f"kind=max_requests,count={count}", "--output", f"kind=json,path={folder}/guidellm.json"),
         ]
         subprocess.run(words, check=True, capture_output=True)
         cpu_s = children_cpu_s() - cpu_s
-    report = json.loads((folder / "benchmarks.json").read_text())
+    report = json.loads((folder / "guidellm.json").read_text())
     metrics = report["benchmarks"][0]["metrics"]
     rate = metrics["requests_per_second"]["successful"]["mean"]
     ttft_ms = metrics["time_to_first_token_ms"]["successful"]["median"]
