@@ -15,6 +15,7 @@ from evalkit.store import read_json, read_jsonl
 from evalkit.types import FinishState, RawOutput
 
 OVERALL = "overall"
+DATASET_FACTS = ("name", "sha256", "pages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def _read_folder(folder: Path) -> Snapshot:
         run_id=str(record.get("run_id") or folder.name),
         origin=str(folder),
         evalkit=str(record.get("evalkit") or ""),
-        dataset=record.get("dataset") or {},
+        dataset=_facts(record.get("dataset") or {}, DATASET_FACTS),
         created_utc=str(record.get("created_utc") or ""),
         system=(record.get("system") or {}).get("name"),
         emulated=bool(record.get("emulated")),
@@ -123,6 +124,11 @@ def _read_folder(folder: Path) -> Snapshot:
         speed=(_speed_run(folder, bench),) if bench is not None else (),
     )
     return snapshot if summary is None else _with_scores(snapshot, folder, summary)
+
+
+def _facts(record: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Only the named facts that are there: a path on this machine has no place in a committed file."""
+    return {name: record[name] for name in names if name in record}
 
 
 def _optional(path: Path) -> dict[str, Any] | None:

@@ -1,0 +1,109 @@
+"""The gate: time of the page bootstrap, and with --runs its false alarms and detection rate on real page scores."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from evalkit.gate.accuracy import judge_accuracy
+from evalkit.gate.config import AccuracyRule, StatisticsSettings
+from evalkit.gate.judge import metric_is_higher_better
+from evalkit.gate.page_table import OVERALL_PARTS
+from evalkit.gate.verdict import RuleResult, Verdict
+from evalkit.snapshot import PageRow, Snapshot, read_snapshot
+from evalkit.statistics import bootstrap_means
+
+PAGES = 1651
+METRICS = 8
+SIZES = (28, 198, 1651)
+LOST_SHARES = (0.0, 0.005, 0.01, 0.02, 0.04)
+MARGINS = (0.0, 0.5)
+WORST = {"text_edit": 1.0, "table_teds": 0.0, "formula_cdm": 0.0}
+SETTINGS = StatisticsSettings(resamples=2000)
+SEED = 20
+
+
+def bootstrap_time() -> None:
+    """Wall and CPU seconds of 10,000 resamples of a full data set, eight metrics of two runs."""
+    values = np.random.default_rng(SEED).random((PAGES, 2 * METRICS))
+    strata = np.arange(PAGES) % 9
+    wall, cpu = time.perf_counter(), time.process_time()
+    bootstrap_means(values, strata, resamples=10_000)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(f"10,000 resamples of {PAGES} pages, {METRICS} metrics of two runs: {wall:.2f} s wall, {cpu:.2f} s CPU")
+
+
+def calibrate(first: Snapshot, second: Snapshot, metric: str, trials: int) -> None:
+    """Verdicts over many made data sets: pages drawn from two real runs, whose scores are swapped page by page.
+
+    Swapping makes the two sides equal in expectation and keeps the real differences between pages. A loss is made by
+    giving some of the candidate's pages the worst score, as when a page fails.
+    """
+    after = {page.page_id: page for page in second.pages}
+    pairs = [(page, after[page.page_id]) for page in first.pages]
+    print("| pages | pages lost | loss | margin | pass | inconclusive | fail |\n|---:|---:|---:|---:|---:|---:|---:|")
+    for size in SIZES:
+        for lost in LOST_SHARES:
+            for margin in MARGINS:
+                rng = np.random.default_rng(SEED)
+                rule = AccuracyRule(metric, margin=margin if metric == "overall" else margin / 50)
+                results = [_trial(pairs, size, lost, rule, rng) for _ in range(trials)]
+                print(_row(size, lost, rule, results), flush=True)
+
+
+def _trial(
+    pairs: Sequence[tuple[PageRow, PageRow]], size: int, lost: float, rule: AccuracyRule, rng: np.random.Generator
+) -> RuleResult:
+    drawn = rng.integers(0, len(pairs), size)
+    swapped, failing = rng.random(size) < 0.5, rng.random(size) < lost
+    before, after = [], []
+    for number, place in enumerate(drawn):
+        one, other = pairs[place][:: -1 if swapped[number] else 1]
+        before.append(replace(one, page_id=str(number)))
+        after.append(replace(_failed(other) if failing[number] else other, page_id=str(number)))
+    sides = [Snapshot("", "", "", {}, pages=tuple(rows)) for rows in (before, after)]
+    (result,) = judge_accuracy(sides[0], sides[1], [rule], SETTINGS, metric_is_higher_better)
+    return result
+
+
+def _failed(page: PageRow) -> PageRow:
+    values = {name: None if value is None else WORST.get(name, value) for name, value in page.values.items()}
+    return replace(page, values=values)
+
+
+def _row(size: int, lost: float, rule: AccuracyRule, results: Sequence[RuleResult]) -> str:
+    found = Counter(result.verdict for result in results)
+    losses = [result.difference for result in results if result.difference is not None]
+    shares = [found[verdict] / len(results) for verdict in (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL)]
+    cells = [
+        str(size),
+        f"{lost:.1%}",
+        f"{np.mean(losses):+.3g}",
+        f"{rule.margin:g}",
+        *(f"{share:.1%}" for share in shares),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def main() -> int:
+    """Print the time, and the table of verdicts where two runs are given."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", nargs=2, type=Path, metavar="RUN", help="two scored runs of the same pages")
+    parser.add_argument("--metric", default="overall", help=f"a metric of both (default: overall, of {OVERALL_PARTS})")
+    parser.add_argument("--trials", type=int, default=200, metavar="N", help="made data sets a line")
+    args, _ = parser.parse_known_args()
+    bootstrap_time()
+    if args.runs:
+        calibrate(read_snapshot(args.runs[:1]), read_snapshot(args.runs[1:]), args.metric, args.trials)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
