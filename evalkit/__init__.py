@@ -11,16 +11,18 @@ from typing import Any
 __version__ = "0.1.0"
 
 
+CALLS = frozenset(
+    "bench compare convert doctor evaluate gate infer load_dataset names report rows score simulate".split()
+)
+
+
 def __getattr__(name: str) -> Any:
-    """The calls of `evalkit.api`, so that `import evalkit` loads nothing heavy."""
-    if name.startswith("_"):
-        raise AttributeError(name)
+    """The calls of `evalkit.api`, so that `import evalkit` loads nothing heavy, and no submodule loads them all."""
+    if name not in CALLS:
+        raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
     from importlib import import_module
 
-    try:
-        return import_module(f"evalkit.{name}") if name == "api" else getattr(import_module("evalkit.api"), name)
-    except AttributeError as error:
-        raise AttributeError(f"module 'evalkit' has no attribute {name!r}") from error
+    return getattr(import_module("evalkit.api"), name)
 
 
 def __dir__() -> list[str]:
