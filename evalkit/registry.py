@@ -28,6 +28,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "runner": {
         "openai": "runners.openai_client:RUNNER",
         "command": "runners.command:RUNNER",
+        "vllm-offline": "runners.offline_vllm:RUNNER",
         "local": "runners.local_parser:RUNNER",
         "hosted_api": "runners.hosted_api:RUNNER",
         "two_stage": "runners.two_stage.runner:RUNNER",

@@ -22,6 +22,8 @@ def figures(observation: Observation) -> list[Figure]:
     """Mean and quantiles of latency, latency_all (failures as infinite), queued_latency, ttft and tpot."""
     good = ok(observation.outputs)
     not_streamed = None if observation.stream else "answers were not streamed"
+    if observation.facts is not None and observation.facts.mode == "offline":
+        return _batches(observation)
     return labelled(
         observation,
         [
@@ -32,6 +34,13 @@ def figures(observation: Observation) -> list[Figure]:
             *_per_token(good, observation.system.speculative, not_streamed),
         ],
     )
+
+
+def _batches(observation: Observation) -> list[Figure]:
+    reason = "the offline mode times whole batches, not pages"
+    names = {"latency": LATENCY, "queued_latency": QUEUED, "ttft": TTFT, "tpot": TPOT}
+    found = [figure for name, text in names.items() for figure in _distribution(name, text, (), reason)]
+    return labelled(observation, found)
 
 
 def latency_s(output: RawOutput) -> float | None:

@@ -62,8 +62,9 @@ def full_load_s(outputs: Sequence[RawOutput], in_flight: int) -> tuple[float, fl
 
 
 def _full_load(observation: Observation, length_s: float | None) -> list[Figure]:
-    if observation.load.shape != "closed":
-        reason = "only a closed loop has slots"
+    offline = observation.facts is not None and observation.facts.mode == "offline"
+    if observation.load.shape != "closed" or offline:
+        reason = "batches have no slots" if offline else "only a closed loop has slots"
         return [
             Figure("pps_full", None, "pages/s", PPS_FULL, MEASURED, reason),
             Figure("full_load_share", None, "1", SHARE, MEASURED, reason),

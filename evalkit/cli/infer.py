@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from evalkit import registry
@@ -33,6 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", default="mini", help="name, JSON file or folder")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N pages")
     add_load_arguments(parser)
+    offline = parser.add_argument_group("the engine's Python API in batches of --bs, without a server")
+    offline.add_argument("--offline", action="store_true", help="as the vendors' own benchmark scripts do")
+    offline.add_argument("--vllm", metavar="ENV", help="environment that holds the engine")
+    offline.add_argument("--weights", metavar="DIR", help="folder of the weights")
     parser.add_argument("--retry-failed", action="store_true", help="ask again for pages that failed")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -63,10 +68,13 @@ def run(args: argparse.Namespace) -> int:
     """Run the stage; 0 when every page has a row, 3 when some are left."""
     dataset = load_dataset(args.dataset)
     system: System = registry.load("catalog", "system")(args.system)
+    if args.offline:
+        system = replace(system, runner="vllm-offline")
     jobs = page_jobs(dataset, args.limit)
     sizes = _sizes(args.bs)
     with tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
-        warmup = warmup_jobs(dataset, jobs, args.warmup, Path(folder)) if system.runner == "openai" else []
+        served = system.runner in {"openai", "vllm-offline"}
+        warmup = warmup_jobs(dataset, jobs, args.warmup, Path(folder)) if served else []
         settings = InferSettings(
             system=system,
             endpoints=tuple(args.endpoint),
@@ -78,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             processes=args.processes,
             cache=args.cache,
+            launch=_launch(args) if args.offline else {},
         )
         if len(sizes) > 1 or args.max_latency is not None:
             return _sweep(args, dataset, jobs, settings, sizes)
@@ -85,6 +94,12 @@ def run(args: argparse.Namespace) -> int:
             report = infer(args.run, jobs, settings, retry_failed=args.retry_failed, on_progress=shown.update)
     _print(report, args.run, args.json)
     return 3 if report.missing else 0
+
+
+def _launch(args: argparse.Namespace) -> dict[str, str]:
+    (args.run / "server").mkdir(parents=True, exist_ok=True)
+    given = {"vllm": args.vllm, "model": args.weights, "log": str(args.run / "server" / "engine.log")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _sizes(text: str) -> list[int]:
