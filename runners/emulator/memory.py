@@ -77,7 +77,8 @@ class PageMemory:
         """Available blocks that starting a stream takes up."""
         own = stream.tokens_after(stream.steps_done)
         if not stream.shares_page:
-            return self.blocks(stream.visible + own)
+            held = stream.page.trunk.blocks if stream.is_main and stream.page.trunk.references else 0
+            return self.blocks(stream.visible + own) - held
         missing = max(stream.visible // self._block_tokens - self.trunk_blocks(stream.page, iteration), 0)
         revived = 0 if stream.page.trunk.references else stream.page.trunk.blocks
         return missing + revived + self.blocks(stream.visible % self._block_tokens + own)
@@ -105,20 +106,20 @@ class PageMemory:
     def _enter_main(self, stream: Stream) -> Entry:
         page = stream.page
         context = stream.visible + stream.tokens_after(stream.steps_done)
-        hit = 0
-        lease = self._cached_trunk(page)
-        if lease is not None:
-            # at least one token is always computed
-            hit = min(lease.blocks, (context - 1) // self._block_tokens)
+        if page.trunk.references:
+            page.trunk.references += 1  # a branch of a preempted page was back before its main stream
+        elif (lease := self._cached_trunk(page)) is not None:
             self.pool.revive(lease)
-            self.pool.give(lease.blocks - hit)
             lease.key = page.trunk.key
             page.trunk = lease
         else:
             page.trunk.references = 1
-        self.pool.take(self.blocks(context) - hit)
-        page.trunk.blocks = self.blocks(context)
-        cached = hit * self._block_tokens
+        total, resident = self.blocks(context), page.trunk.blocks
+        self.pool.give(max(resident - total, 0))
+        self.pool.take(max(total - resident, 0))
+        page.trunk.blocks = total
+        # at least one token is always computed
+        cached = min(resident, (context - 1) // self._block_tokens) * self._block_tokens
         patches = page.plan.patches if cached < page.plan.prompt_tokens - self._block_tokens else 0
         return Entry(context - cached, context, patches, prompt_tokens=context, cached_tokens=cached)
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runners.emulator.engine import Engine, PageTooLargeError
-from runners.emulator.pages import BlockTokens, PageTokens
+from runners.emulator.pages import BlockTokens, PagePlan, PageTokens
 from runners.emulator.streams import Page, Phase
 from runners.emulator.variants import Forking, Variant, plan_page
 from tests.runners.emulator.cases import engine, page_lists, variant
 
 FORKINGS = list(Forking)
-TIGHT, ROOMY = 150, 5000
+ROOMY = 5000
+TIGHT = 0
+"""As many blocks as the largest page needs, so that pages are preempted all the time."""
 
 
 def run(how: Variant, pages: list[PageTokens], blocks: int, check: bool = True) -> tuple[Engine, list[Page]]:
     """All pages through an engine, arriving one iteration apart, its invariants checked after every iteration."""
-    under_test = engine(how, blocks)
+    waiting = [plan_page(page, how, seed=5) for page in pages]
+    under_test = engine(how, blocks or tight(how, waiting))
     ended: list[Page] = []
     under_test.on_page = ended.append
-    waiting = [plan_page(page, how, seed=5) for page in pages]
     submitted: list[Page] = []
     for _ in range(20_000):
         if waiting:
@@ -35,6 +39,11 @@ def run(how: Variant, pages: list[PageTokens], blocks: int, check: bool = True) 
     assert under_test.idle, "a page never ended"
     assert sorted(page.arrival for page in ended) == [page.arrival for page in submitted]
     return under_test, submitted
+
+
+def tight(how: Variant, plans: list[PagePlan]) -> int:
+    memory = engine(how, 1).memory
+    return max(memory.of_page(plan) for plan in plans)
 
 
 def check_memory(under_test: Engine) -> None:
@@ -73,7 +82,7 @@ def check_contexts(under_test: Engine) -> None:
 def test_every_page_ends_and_nothing_is_lost(
     forking: Forking, drafts: bool, pages: list[PageTokens], blocks: int
 ) -> None:
-    under_test, submitted = run(variant(forking, drafts=drafts), pages, blocks)
+    under_test, submitted = run(variant(forking, drafts=drafts, max_streams=20, occupancy=1.0), pages, blocks)
     assert under_test.counters.generated == sum(page.plan.tokens for page in submitted)
     assert under_test.pool.in_use == 0
     assert under_test.context_tokens == 0
@@ -88,7 +97,7 @@ def test_every_page_ends_and_nothing_is_lost(
 def test_pages_start_in_order_of_arrival_and_the_oldest_is_never_preempted(
     forking: Forking, pages: list[PageTokens]
 ) -> None:
-    _, submitted = run(variant(forking, drafts=True), pages, TIGHT, check=False)
+    _, submitted = run(variant(forking, drafts=True, max_streams=20), pages, TIGHT, check=False)
     starts = [page.started_s for page in submitted]
     assert starts == sorted(starts)
     assert submitted[0].preemptions == 0
@@ -98,7 +107,7 @@ def test_pages_start_in_order_of_arrival_and_the_oldest_is_never_preempted(
 @given(pages=page_lists)
 @settings(max_examples=25, deadline=None)
 def test_output_does_not_depend_on_the_schedule(forking: Forking, pages: list[PageTokens]) -> None:
-    how = variant(forking, drafts=True)
+    how = variant(forking, drafts=True, max_streams=20, occupancy=1.0)
     alone = [spliced(run(how, [page], ROOMY, check=False)[1][0]) for page in pages]
     crowded = [spliced(page) for page in run(how, pages, TIGHT, check=False)[1]]
     assert crowded == alone
@@ -145,12 +154,23 @@ def test_children_pass_the_gate_that_holds_pages_back() -> None:
     assert submitted[1].started_s >= max(stream.started_s or 0.0 for stream in submitted[0].streams)
 
 
-def test_branches_of_requests_wait_in_line_behind_pages() -> None:
+@pytest.mark.parametrize("forking", [Forking.ENGINE, Forking.REQUEST])
+def test_branches_go_before_pages_that_wait(forking: Forking) -> None:
     pages = [PageTokens(f"p{number}", 8, 0, (BlockTokens(2, 20),)) for number in range(6)]
-    _, submitted = run(variant(Forking.REQUEST, max_streams=1), pages, ROOMY)
-    first_branch = submitted[0].streams[1]
-    assert first_branch.started_s is not None
-    assert first_branch.started_s > (submitted[1].started_s or 0.0)
+    _, submitted = run(variant(forking, max_streams=1), pages, ROOMY)
+    for page, following in pairwise(submitted):
+        branch = page.streams[1]
+        assert branch.started_s is not None
+        assert following.started_s is not None
+        assert branch.started_s <= following.started_s
+
+
+def test_branches_of_requests_count_against_the_limit() -> None:
+    page = PageTokens("p", 8, 0, tuple(BlockTokens(2, 40) for _ in range(6)))
+    engine_children, _ = run(variant(Forking.ENGINE, max_streams=3), [page, page], ROOMY)
+    requests, _ = run(variant(Forking.REQUEST, max_streams=3), [page, page], ROOMY)
+    assert max(step.live for step in requests.log) == 3
+    assert max(step.live for step in engine_children.log) > 3
 
 
 @pytest.mark.parametrize(("forking", "computed"), [(Forking.ENGINE, 18), (Forking.REQUEST, 18 + 1 + 3)])
@@ -193,9 +213,10 @@ def test_a_page_that_can_never_fit_is_refused() -> None:
 @settings(max_examples=40, deadline=None)
 @pytest.mark.parametrize("forking", FORKINGS)
 def test_aborted_pages_leave_nothing_behind(forking: Forking, pages: list[PageTokens], at: int) -> None:
-    how = variant(forking, drafts=True)
-    under_test = engine(how, TIGHT)
-    submitted = [under_test.submit(plan_page(page, how, 5), 0.0) for page in pages]
+    how = variant(forking, drafts=True, max_streams=20, occupancy=1.0)
+    plans = [plan_page(page, how, 5) for page in pages]
+    under_test = engine(how, tight(how, plans))
+    submitted = [under_test.submit(plan, 0.0) for plan in plans]
     for step in range(20_000):
         if step == at:
             for page in submitted[::2]:
