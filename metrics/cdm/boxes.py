@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metrics.cdm.colour import LEVELS, STEP
+from metrics.cdm.glyph_table import measured_difference
+from metrics.cdm.glyphs import Bounds
 from metrics.cdm.pdfstream import Area, Colour, Glyph, PageMarks
 
 RULE_VERSION = 1  # part of the cache key: raise it when a box can change
@@ -21,6 +23,7 @@ SUBPIXELS = 4  # the finer grid on which outlines are drawn
 SLACK = 0.02  # sub-pixels: an outline that only grazes a sub-pixel does not fill it
 MARGIN_PX = 8  # blank margin that the official crop leaves around the ink
 _SCALE = DPI / 72
+_STEPS = 256  # Ghostscript's positions are whole steps of this part of a pixel
 _TOLERANCE = 1  # of 255: how far a colour may be from a token's colour
 
 PixelBox = tuple[int, int, int, int]  # x1 y1 x2 y2, the last two exclusive
@@ -95,14 +98,28 @@ def _glyph_box(glyph: Glyph, page_height: int) -> PixelBox | None:
     if bounds is None:
         return None
     a, b, c, d, x, y = glyph.matrix
+    x1, y1, x2, y2 = outline_box(bounds, (a, b, c, d))
+    if b == c == 0.0 and a == d:
+        dx1, dy1, dx2, dy2 = measured_difference(glyph.font.name, a * 1000, glyph.font.glyph_name(glyph.code))
+        x1, y1, x2, y2 = x1 + dx1, y1 + dy1, x2 + dx2, y2 + dy2
+    left, top = _whole_pixel(x * _SCALE), _whole_pixel(page_height - y * _SCALE)
+    return (left + x1, top + y1, left + x2, top + y2)
+
+
+def _whole_pixel(position: float) -> int:
+    """The pixel on which an origin is put."""
+    return (math.floor(position * _STEPS + 0.5) + _STEPS // 2) // _STEPS
+
+
+def outline_box(bounds: Bounds, matrix: tuple[float, float, float, float]) -> PixelBox:
+    """Pixels that an outline inks, relative to its origin; `matrix` takes font units over 1000 to points."""
+    a, b, c, d = matrix
     corners = [(bounds[i], bounds[j]) for i in (0, 2) for j in (1, 3)]
     xs = [(a * u + c * v) * _SCALE for u, v in corners]
     ys = [-(b * u + d * v) * _SCALE for u, v in corners]
-    origin_x = math.floor(x * _SCALE + 0.5)
-    origin_y = math.floor(page_height - y * _SCALE + 0.5)
     x1, x2 = _covered(min(xs), max(xs))
     y1, y2 = _covered(min(ys), max(ys))
-    return (origin_x + x1, origin_y + y1, origin_x + x2, origin_y + y2)
+    return (x1, y1, x2, y2)
 
 
 def _covered(low: float, high: float) -> tuple[int, int]:

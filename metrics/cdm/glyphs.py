@@ -24,9 +24,12 @@ _RANDOM_BYTES = re.compile(rb"/lenIV\s+(\d+)")
 
 
 class Font:
-    """Widths and bounds of one font's characters by their codes."""
+    """Widths and bounds of one font's characters by their codes. `name` is its PostScript name, "" without one."""
 
-    def __init__(self, first_code: int, widths: Iterable[float], glyphs: Glyphs, names: Mapping[int, str]) -> None:
+    def __init__(
+        self, name: str, first_code: int, widths: Iterable[float], glyphs: Glyphs, names: Mapping[int, str]
+    ) -> None:
+        self.name = name
         self._first_code = first_code
         self._widths = tuple(widths)
         self._glyphs = glyphs
@@ -39,12 +42,11 @@ class Font:
 
     def bounds(self, code: int) -> Bounds | None:
         """Bounds of a character's ink; None when it has none."""
-        return self._glyphs.bounds(self._names.get(code, ".notdef"))
+        return self._glyphs.bounds(self.glyph_name(code))
 
-    @property
-    def is_bitmap(self) -> bool:
-        """True for a Type 3 font, whose bounds are those of whole pixels."""
-        return isinstance(self._glyphs, BitmapGlyphs)
+    def glyph_name(self, code: int) -> str:
+        """The name that the encoding gives a character."""
+        return self._names.get(code, ".notdef")
 
 
 class Glyphs:
@@ -80,14 +82,14 @@ class FontCase:
         if subtype == "Type3":
             scale = float(pdf.get(entries["FontMatrix"])[0]) * 1000
             bitmaps = BitmapGlyphs(pdf, pdf.get(entries["CharProcs"]), scale)
-            return Font(first, [width * scale for width in widths], bitmaps, differences)
+            return Font("", first, [width * scale for width in widths], bitmaps, differences)
         descriptor = pdf.get(entries.get("FontDescriptor"))
         program = pdf.get(descriptor.get("FontFile")) if descriptor else None
         if subtype != "Type1" or not isinstance(program, Stream):
             return None
-        known = self._outlines.setdefault(str(entries["BaseFont"]).split("+")[-1], {})
-        outlines = OutlineGlyphs(program, int(pdf.get(program.entries["Length1"])), known)
-        return Font(first, widths, outlines, outlines.encoding() | differences)
+        name = str(entries["BaseFont"]).split("+")[-1]
+        outlines = OutlineGlyphs(program, int(pdf.get(program.entries["Length1"])), self._outlines.setdefault(name, {}))
+        return Font(name, first, widths, outlines, outlines.encoding() | differences)
 
 
 def _differences(pdf: PdfFile, entries: Mapping[str, Any]) -> dict[int, str]:
@@ -125,7 +127,7 @@ class OutlineGlyphs(Glyphs):
 
     def _measure(self, name: str) -> Bounds | None:
         if self._charstrings is None:
-            self._charstrings = _charstrings(self._program[self._clear_bytes :])
+            self._charstrings = read_charstrings(self._program[self._clear_bytes :])
         if name not in self._charstrings:
             return None
         pen = BoundsPen(self._charstrings)
@@ -136,7 +138,8 @@ class OutlineGlyphs(Glyphs):
         return (float(x1), float(y1), float(x2), float(y2))
 
 
-def _charstrings(encrypted: bytes) -> dict[str, T1CharString]:
+def read_charstrings(encrypted: bytes) -> dict[str, T1CharString]:
+    """Glyph programs by name, from the encrypted part of a Type 1 font."""
     private, _ = decrypt(encrypted, _EEXEC_KEY)
     skipped = _RANDOM_BYTES.search(private)
     random_bytes = int(skipped[1]) if skipped else 4

@@ -16,6 +16,7 @@ Matrix = tuple[float, float, float, float, float, float]
 IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 BLACK: Colour = (0.0, 0.0, 0.0)
 MAX_FORM_DEPTH = 8
+DEVICE_GRID = 256 * 200 / 72  # steps a point: Ghostscript divides a pixel of the 200 dpi picture into 256
 MAX_SAVED_STATES = 10_000
 
 
@@ -170,7 +171,7 @@ class _Interpreter:
             matrix = multiply(multiply(local, self.text_matrix), state.matrix)
             self.marks.append(Glyph(state.font, code, matrix, state.fill))
         spacing = state.char_space + (state.word_space if code == 32 else 0.0)
-        self._advance((state.font.width(code) / 1000 * size + spacing) * state.stretch)
+        self._advance(_on_device_grid((state.font.width(code) / 1000 * size + spacing) * state.stretch))
 
     def _advance(self, distance: float) -> None:
         self.text_matrix = multiply((1.0, 0.0, 0.0, 1.0, distance, 0.0), self.text_matrix)
@@ -217,6 +218,14 @@ class _Interpreter:
         inner.state = copy(self.state)
         inner.state.matrix = multiply(_matrix(matrix), self.state.matrix)
         inner.run(form.data, self.pdf.get(form.entries.get("Resources")) or self.resources)
+
+
+def _on_device_grid(width: float) -> float:
+    """A character's width as Ghostscript adds it up: whole steps of its device grid, the rest cut off.
+
+    Over a long line the cuts add up, until an origin lies on another pixel.
+    """
+    return int(width * DEVICE_GRID) / DEVICE_GRID
 
 
 def _matrix(numbers: Sequence[Any]) -> Matrix:
