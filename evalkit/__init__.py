@@ -12,7 +12,10 @@ __version__ = "0.1.0"
 
 
 CALLS = frozenset(
-    "bench compare convert doctor evaluate gate infer load_dataset names report rows score simulate".split()
+    {
+        *("bench", "compare", "convert", "doctor", "evaluate", "gate", "infer"),
+        *("load_dataset", "names", "report", "rows", "score", "simulate"),
+    }
 )
 
 
