@@ -75,6 +75,11 @@ class Acceptance:
         return np.concatenate(parts)
 
 
+def most_tokens(window: int, decay: float) -> float:
+    """Mean tokens a step when the first draft is always accepted."""
+    return 1.0 + float(np.cumprod(decay ** np.arange(window)).sum())
+
+
 def _survival(window: int, mean: float, decay: float) -> npt.NDArray[np.float64]:
     positions = np.arange(window)
     low, high = 0.0, 1.0

@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from evalkit.errors import unknown_name
-from runners.emulator.acceptance import Acceptance
+from evalkit.errors import UserError, unknown_name
+from runners.emulator.acceptance import Acceptance, most_tokens
 from runners.emulator.cost import Constants, CostModel, Drafter, Hardware, Model, Tower
 from runners.emulator.engine import Engine
 from runners.emulator.pages import Content
@@ -109,9 +109,12 @@ def _rescaled(row: Mapping[str, Any], window: int, mean: float | None) -> Accept
     recorded = _acceptance(row)
     if mean is None:
         return recorded.with_window(window, row["decay"])
+    most = most_tokens(window, row["decay"])
+    if mean > most:
+        raise UserError(f"{mean:g} tokens a step cannot be reached with {window} draft tokens: at most {most:.2f}")
     middle = sum(row["means"].values()) / len(row["means"])
     share = (mean - 1) / (middle - 1)
-    means = {Content(kind): min(1 + (value - 1) * share, window + 1 - 1e-6) for kind, value in row["means"].items()}
+    means = {Content(kind): min(1 + (value - 1) * share, most) for kind, value in row["means"].items()}
     return Acceptance.from_means(window, means, row["decay"])
 
 
