@@ -33,8 +33,8 @@ def join_contained(
     possible = _possible_lines(unmatched, gts, preds, counts)
     taken: set[int] = set()
     for piece in np.flatnonzero(possible.any(axis=0)).tolist():
-        stretches = Stretches(preds[piece])
         candidates = [unmatched[row] for row in np.flatnonzero(possible[:, piece]).tolist()]
+        stretches = Stretches(preds[piece], (gts[line] for line in candidates))
         lines = _contained_lines(stretches, candidates, gts, taken)
         if lines is not None:
             joined.setdefault((piece, piece), []).extend(lines)

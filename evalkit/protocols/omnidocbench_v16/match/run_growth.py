@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -15,7 +15,7 @@ from evalkit.protocols.omnidocbench_v16.policy import POLICY
 
 
 class RunGrowth:
-    """Runs towards one block, asked for by rising first piece.
+    """Runs towards one block, asked for by rising first piece; `firsts` are those that may be asked for.
 
     While a run is no longer than the block, a piece is refused when it raises the edit distance d. Two alignments
     that cross can swap their ends, hence for p < p' < q
@@ -27,11 +27,11 @@ class RunGrowth:
 
     __slots__ = ("_block", "_grown", "_may_follow", "_pieces", "_refused_until", "_stretches", "_worth_a_pass", "ends")
 
-    def __init__(self, block: str, pieces: Pieces, may_follow: Flags) -> None:
+    def __init__(self, block: str, pieces: Pieces, may_follow: Flags, firsts: Iterable[int]) -> None:
         self._block = block
         self._pieces = pieces
         self._may_follow = may_follow.copy()
-        self._stretches = Stretches(block)
+        self._stretches = Stretches(block, (pieces.run(first, first) for first in firsts))
         self._worth_a_pass = distances_worth_a_pass(len(block))
         self._grown = -1
         self.ends: dict[int, int] = {}

@@ -48,7 +48,7 @@ def _best_run(block: str, pieces: Pieces, counts: Integers, costs: Costs, pair_c
     firsts = np.flatnonzero(may_begin[:-1] & may_follow[1:] & pair_is_closer)
     lasts = _farthest_ends(len(block), pieces, may_follow, firsts)
     bounds = _lower_bounds(len(block), pieces, counts, firsts, lasts)
-    growth = RunGrowth(block, pieces, may_follow)
+    growth = RunGrowth(block, pieces, may_follow, firsts[bounds <= best.cost].tolist())
     steps_by_text: dict[bytes, int] = {}
     for first, last, bound in zip(firsts.tolist(), lasts.tolist(), bounds.tolist(), strict=True):
         if bound > best.cost or (bound == best.cost and first > best.first):
