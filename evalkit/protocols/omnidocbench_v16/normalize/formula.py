@@ -10,8 +10,8 @@ from evalkit.protocols.omnidocbench_v16.normalize.braces import (
 )
 from evalkit.protocols.omnidocbench_v16.normalize.circled import uncircle
 from evalkit.protocols.omnidocbench_v16.normalize.delimiters import Delimiter, delimited_spans, remove_delimited
+from evalkit.protocols.omnidocbench_v16.normalize.groups import simplify_groups
 from evalkit.protocols.omnidocbench_v16.normalize.latex_text import latex_to_text
-from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
 _WRAPPERS = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
@@ -43,12 +43,6 @@ _DROPPED = (
     " ", "$$", "\\left", "\\right", "\\displaystyle", "\\text",
 )  # fmt: skip
 """Dropped one after the other, wherever they occur: what one leaves may form the next."""
-
-_SIMPLE_GROUP = re.compile(r"\{([A-Za-z0-9.+\-]+)\}")
-_OPENING_RUN = re.compile(r"\{\{+")
-_CLOSING_RUN = re.compile(r"\}\}+")
-_FLAT_GROUP = re.compile(rf"\{{([^{{}}]{{1,{POLICY.normalize.brace_content_chars}}})\}}")
-_OPERATORS = ("=", "+", "-", "\\\\", "^", "_", "[", "]", "(", ")")
 
 
 def normalize_formula(text: str) -> str:
@@ -141,24 +135,3 @@ def drop_fonts_and_spaces(text: str) -> str:
     for dropped in _DROPPED:
         text = text.replace(dropped, "")
     return text
-
-
-@rule(stage="normalize", order=15, example=r"'x^{2}+{{y}}' -> 'x^2+y'")
-def simplify_groups(text: str) -> str:
-    """Open brace groups that are simple or hold an operator, until nothing changes.
-
-    Source: data_preprocess.py, normalized_formula.
-    Quirk: a run of equal braces counts as one, so that unequal runs leave unequal braces.
-    """
-    previous = None
-    while text != previous:
-        previous = text
-        text = _SIMPLE_GROUP.sub(r"\1", text).replace("{}", "")
-        text = _CLOSING_RUN.sub("}", _OPENING_RUN.sub("{", text))
-        text = _FLAT_GROUP.sub(_opened_if_operator, text)
-    return text
-
-
-def _opened_if_operator(group: re.Match[str]) -> str:
-    inner = group.group(1)
-    return inner if any(sign in inner for sign in _OPERATORS) else group.group()
