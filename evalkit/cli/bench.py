@@ -25,6 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--url", action="append", default=[], metavar="SYSTEM=URL", help="a server that already runs")
     parser.add_argument("--emulate", choices=("auto", "always", "never"), default="auto", help="auto: without a GPU")
     parser.add_argument("--launcher", metavar="NAME", help="how servers are started, in place of the system's own way")
+    parser.add_argument("--gpus", type=int, default=1, metavar="N", help="GPUs; each gets a server of its own")
+    parser.add_argument("--vllm", metavar="ENV", help="environment of the engine, for the launcher vllm")
+    parser.add_argument("--weights", metavar="DIR", help="folder of weights that are there already")
+    parser.add_argument("--cache", metavar="DIR", help="folder for engines and weights")
+    parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="validity rule that may be broken")
     parser.add_argument("--no-cdm", action="store_true", help="leave formulas without CDM (needs no TeX)")
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes for scoring (default: all cores)")
     parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="for one page")
@@ -34,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the benchmark; 3 when a system or some of its pages have no result."""
+    from evalkit.serving import launch_options
     from evalkit.stages.bench import BenchPlan, bench, named_urls
     from evalkit.store import dumps
     from evalkit.summary_table import bench_table
@@ -51,6 +57,9 @@ def run(args: argparse.Namespace) -> int:
         workers=args.workers,
         timeout_s=args.timeout,
         seed=args.seed,
+        launch=launch_options(vllm=args.vllm, model=args.weights, cache=args.cache),
+        gpus=args.gpus,
+        allowed=tuple(args.allow),
     )
     result = bench(plan)
     print(dumps(result, indent=2) if args.json else bench_table(result))

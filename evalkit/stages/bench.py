@@ -6,8 +6,8 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalkit import registry
@@ -17,9 +17,10 @@ from evalkit.errors import EvalkitError, ToolchainError, UserError
 from evalkit.page_jobs import page_jobs, warmup_jobs
 from evalkit.progress import progress, say
 from evalkit.run_record import begin_run, first_pages
+from evalkit.serving import Launcher
 from evalkit.stages.convert import convert_outputs
 from evalkit.stages.evaluate import evaluate
-from evalkit.stages.infer import infer
+from evalkit.stages.infer import infer, is_inferred
 from evalkit.truth_streams import write_truth_streams
 from evalkit.types import InferSettings, Load, OutputFacts, Served, Summary, System
 
@@ -30,7 +31,11 @@ RECORDED_STREAMS = "streams.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class BenchPlan:
-    """What `bench` is asked for. `urls` maps systems to servers that run already; `emulate`: auto, always, never."""
+    """What `bench` is asked for. `urls` maps systems to servers that run already; `emulate`: auto, always, never.
+
+    `launch` holds the launcher's options (vllm, model, cache), `gpus` is for how many GPUs a server each is started.
+    `allowed` names validity rules that the runs may break.
+    """
 
     dataset: str = "mini"
     systems: tuple[str, ...] = ()
@@ -44,6 +49,9 @@ class BenchPlan:
     workers: int | None = None
     timeout_s: float = 600.0
     seed: int = 0
+    launch: Mapping[str, str] = field(default_factory=dict)
+    gpus: int = 1
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +171,9 @@ class _SystemBench:
         pages = [truth.page for truth in self._dataset.pages]
         convert_outputs(self._run, pages, output.converter, _variant(output))
         summary = evaluate(self._run, self._dataset, self._run, cdm=self._cdm, workers=self._plan.workers)
-        figures = write_bench_summary(self._run, dataset=self._dataset, baseline=self._baseline())
+        figures = write_bench_summary(
+            self._run, dataset=self._dataset, baseline=self._baseline(), allowed=self._plan.allowed
+        )
         speed = {name: figure.value for name, figure in figures["figures"].items()}
         return SystemResult(self._system.name, self._run, emulated, missing, summary, speed)
 
@@ -178,28 +188,23 @@ class _SystemBench:
 
     def _infer(self, emulated: bool) -> int:
         jobs = page_jobs(self._dataset)
-        if self._is_answered():
+        settings = InferSettings(
+            system=self._system,
+            load=Load("closed", self._plan.in_flight),
+            timeout_s=self._plan.timeout_s,
+            seed=self._plan.seed,
+        )
+        if is_inferred(self._run, jobs, settings):
             return 0
         with self._served(emulated) as served, tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
             chat = self._system.runner == "openai"
-            settings = InferSettings(
-                system=self._system,
-                endpoints=served.endpoints,
-                load=Load("closed", self._plan.in_flight),
-                timeout_s=self._plan.timeout_s,
-                warmup=tuple(warmup_jobs(self._dataset, jobs, WARMUP_PAGES, Path(folder))) if chat else (),
-                seed=self._plan.seed,
-                launch=served.facts,
-            )
+            warmup = warmup_jobs(self._dataset, jobs, WARMUP_PAGES, Path(folder)) if chat else []
+            settings = replace(settings, endpoints=served.endpoints, warmup=tuple(warmup), launch=served.facts)
             with progress(f"infer {self._system.name}", len(jobs)) as shown:
                 report = infer(self._run, jobs, settings, on_progress=shown.update)
         for note in report.notes:
             say(f"note: {note}")
         return report.missing
-
-    def _is_answered(self) -> bool:
-        """Whether the infer stage is whole, so that no server need be started."""
-        return (self._run / "infer" / "_done.json").exists()
 
     @contextmanager
     def _served(self, emulated: bool) -> Iterator[Served]:
@@ -207,15 +212,35 @@ class _SystemBench:
         if not _needs_server(self._system):
             yield Served(())
         elif url is not None:
-            yield Served((url,))
+            with registry.load("launcher", "url").serve(self._system, self._run / "server", {"url": url}) as served:
+                yield served
         elif not emulated and self._system.serve.launcher == "url":
             raise ToolchainError(f"needs a running server: give --url {self._system.name}=http://…")
-        else:
-            name = "emulated" if emulated else self._plan.launcher or self._system.serve.launcher
-            options = {"data": str(self._recorded()), "seed": self._plan.seed} if emulated else {}
-            launcher = registry.load("launcher", name)
-            with launcher.serve(self._system, self._run / "server", options) as served:
+        elif emulated:
+            options = {"data": str(self._recorded()), "seed": self._plan.seed}
+            with registry.load("launcher", "emulated").serve(self._system, self._run / "server", options) as served:
                 yield served
+        else:
+            with self._launched(
+                registry.load("launcher", self._plan.launcher or self._system.serve.launcher)
+            ) as served:
+                yield served
+
+    @contextmanager
+    def _launched(self, launcher: Launcher) -> Iterator[Served]:
+        """The system's own server, one for each GPU."""
+        say(f"{self._system.name}: starting its server; log: {self._run / 'server'}")
+        with ExitStack() as stack:
+            servers = []
+            for gpu in range(self._plan.gpus):
+                options = {**self._plan.launch, **({"gpu": str(gpu)} if self._plan.gpus > 1 else {})}
+                folder = self._run / "server" / (str(gpu) if self._plan.gpus > 1 else "")
+                servers.append(stack.enter_context(launcher.serve(self._system, folder, options)))
+            differences = [line for served in servers for line in served.facts.get("differences") or ()]
+            yield Served(
+                endpoints=tuple(endpoint for served in servers for endpoint in served.endpoints),
+                facts={**servers[0].facts, "differences": differences, "servers": [served.facts for served in servers]},
+            )
 
     def _recorded(self) -> Path:
         """Answers for the emulated server: those recorded beside the data set, else made from its truth."""

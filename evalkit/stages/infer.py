@@ -86,6 +86,16 @@ def infer(
         return report
 
 
+def is_inferred(run: Path, pages: Sequence[PageJob], settings: InferSettings) -> bool:
+    """Whether every page has its row already, so that no server need be started.
+
+    Raises UserError when the folder holds a drive with other settings.
+    """
+    folder = run / "infer"
+    _check_same(folder, _parameters(settings))
+    return not _left(folder, pages, retry_failed=False)
+
+
 def _check_pages(pages: Sequence[PageJob]) -> None:
     twice = [page_id for page_id, count in Counter(job.page.page_id for job in pages).items() if count > 1]
     if twice:

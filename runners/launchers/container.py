@@ -26,7 +26,7 @@ INNER_CACHE = "/evalkit/huggingface"
 class ContainerLauncher:
     """Runs `vllm serve` in the system's `image`@`image_digest`.
 
-    Options: engine (docker or podman), cache (folder for model files), gpus (all, or device numbers), port, host,
+    Options: engine (docker or podman), cache (folder for model files), gpu (its number, or several; all), port, host,
     start_timeout_s.
     """
 
@@ -45,7 +45,7 @@ class ContainerLauncher:
         cache = Path(options.get("cache") or cache_folder()) / "huggingface"
         command = [
             *(engine, "run", "--rm", "--name", container_name(port), "--ipc", "host", "--pull", "missing"),
-            *gpu_words(engine, str(options.get("gpus") or "all")),
+            *gpu_words(engine, str(options.get("gpu") or "all")),
             *("--env", f"HF_HOME={INNER_CACHE}"),
             *("--publish", f"{host}:{port}:{INNER_PORT}", "--volume", f"{cache}:{INNER_CACHE}"),
             *(word for key, value in system.serve.env.items() for word in ("--env", f"{key}={value}")),

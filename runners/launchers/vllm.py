@@ -19,7 +19,8 @@ from runners.server_facts import read_facts
 class VllmLauncher:
     """Starts `vllm serve` with the flags of the system.
 
-    Options: vllm (its program or environment), model (folder or name of the weights), port, host, start_timeout_s.
+    Options: vllm (its program or environment), model (folder or name of the weights), gpu (its number), port, host,
+    start_timeout_s.
     """
 
     def describe(self, system: System, options: Mapping[str, Any]) -> list[str]:
@@ -79,7 +80,8 @@ def vllm_plan(system: System, program: str, weights: str, options: Mapping[str, 
         *command_words(system.serve.flags, {"weights": weights}),
     ]
     quiet = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "PYTHONUNBUFFERED": "1"}
-    return LaunchPlan(command, port, {**quiet, **system.serve.env}, host)
+    gpu = {"CUDA_VISIBLE_DEVICES": str(options["gpu"])} if options.get("gpu") is not None else {}
+    return LaunchPlan(command, port, {**quiet, **system.serve.env, **gpu}, host)
 
 
 def served(system: System, plan: LaunchPlan, names: Mapping[str, str], log: Path) -> Served:

@@ -26,8 +26,8 @@ READY = ".evalkit-ready"
 class WheelLauncher:
     """Makes the engine's environment from the system's `wheel`, fetches its weights, and starts `vllm serve`.
 
-    Options: cache (folder of engines and weights), model (folder of weights that are there), port, host,
-    start_timeout_s.
+    Options: cache (folder of engines and weights), model (folder of weights that are there), gpu (its number), port,
+    host, start_timeout_s.
     """
 
     def describe(self, system: System, options: Mapping[str, Any]) -> list[str]:
