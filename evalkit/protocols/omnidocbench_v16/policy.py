@@ -107,6 +107,8 @@ class FormulaPolicy:
     """With more partitions of a page, none is tried."""
     same_edit_digits: int = 6
     tie_tolerance: float = 1e-12
+    full_matrix_size: int = 3000
+    """Formulas of both sides together, above which the assignment is solved without the columns for leaving out."""
     alignment_budget: int = 4_000_000
     """Comparisons of an annotated formula with a run of predicted ones, above which the alignment is not tried."""
 

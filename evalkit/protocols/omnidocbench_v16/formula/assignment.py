@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from evalkit.protocols.omnidocbench_v16.formula.prepare import Distances, GtFormulas, PredFormulas
 from evalkit.protocols.omnidocbench_v16.formula.rows import FormulaRule, matched_row, unmatched_row
 from evalkit.protocols.omnidocbench_v16.match.pair import PairRecord
+from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
 
@@ -20,13 +22,27 @@ def assign(gt: GtFormulas, pred: PredFormulas, distances: Distances, joined_by: 
     gt_count, pred_count = len(gt.lines), len(pred.lines)
     if pred_count == 0:
         return tuple(unmatched_row(gt, index, joined_by) for index in range(gt_count))
-    costs = np.ones((gt_count + pred_count, gt_count + pred_count))
-    costs[gt_count:, pred_count:] = 0.0
-    costs[:gt_count, :pred_count] = np.divide(distances.edits(pred.norms), distances.lengths(pred.norms))
-    owners = linear_sum_assignment(costs)[1]
+    owners = _owners(np.divide(distances.edits(pred.norms), distances.lengths(pred.norms)))
     return tuple(
-        matched_row(gt, index, pred, (int(owner),), joined_by)
-        if owner < pred_count
-        else unmatched_row(gt, index, joined_by)
-        for index, owner in enumerate(owners[:gt_count])
+        unmatched_row(gt, index, joined_by)
+        if index not in owners
+        else matched_row(gt, index, pred, (owners[index],), joined_by)
+        for index in range(gt_count)
     )
+
+
+def _owners(costs: NDArray[np.float64]) -> dict[int, int]:
+    """The predicted formula of each annotated one that has one.
+
+    The official matrix has a row and a column of cost 1 for leaving out each formula. Leaving out never pays, so
+    that a matrix without them has the same least cost; it is used where the full one would take too much memory.
+    """
+    gt_count, pred_count = costs.shape
+    size = gt_count + pred_count
+    if size <= POLICY.formula.full_matrix_size:
+        full = np.ones((size, size))
+        full[gt_count:, pred_count:] = 0.0
+        full[:gt_count, :pred_count] = costs
+        costs = full
+    pairs = zip(*linear_sum_assignment(costs), strict=True)
+    return {int(gt): int(pred) for gt, pred in pairs if gt < gt_count and pred < pred_count}
