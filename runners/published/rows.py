@@ -33,6 +33,7 @@ class PublishedRow:
     source: str
 
 
+_NAMES = tuple(item.name for item in fields(PublishedRow))
 TEXTS = {item.name for item in fields(PublishedRow) if item.type == "str"}
 
 
@@ -74,3 +75,10 @@ def catalog() -> list[dict[str, Any]]:
         }
         for row in published_rows()
     ]
+
+
+def plain_rows() -> dict[str, list[dict[str, Any]]]:
+    """Every published result as plain rows: `scores` a row a system, `speed` a row a figure."""
+    with open(FOLDER / "speed.csv", encoding="utf-8", newline="") as source:
+        speed = [dict(row) for row in csv.DictReader(source)]
+    return {"scores": [{key: getattr(row, key) for key in _NAMES} for row in published_rows()], "speed": speed}

@@ -1,0 +1,70 @@
+"""Branches of one request over time: the layout stream and the content that forks from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reports.pictures.canvas import INK, MUTED, SERIES, Canvas, Picture
+
+NAME = "timeline"
+TITLE = "Branches of one request"
+MOST_BRANCHES = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One branch: seconds since the request's arrival at which it was born, began and ended."""
+
+    born_s: float
+    started_s: float
+    ended_s: float
+    tokens: int
+    layout: bool
+
+
+def draw(title: str, branches: list[Branch], provenance: str, name: str = NAME) -> Picture:
+    """A Gantt chart; waiting is a thin line, decoding a bar."""
+    shown = branches[:MOST_BRANCHES]
+    if not shown:
+        return Picture(name, TITLE, "", reason="no server reports when the branches of a request began and ended")
+    canvas = Canvas(name, height=1.0 + 0.17 * max(len(shown), 4))
+    axes = canvas.axes[0]
+    for place, branch in enumerate(shown):
+        colour = SERIES[0] if branch.layout else SERIES[1]
+        axes.plot([branch.born_s, branch.started_s], [place, place], color=MUTED, linewidth=1)
+        axes.barh(place, branch.ended_s - branch.started_s, 0.66, left=branch.started_s, color=colour)
+        axes.text(branch.ended_s, place, f" {branch.tokens}", va="center", fontsize=7.5, color=MUTED)
+    axes.invert_yaxis()
+    axes.set_yticks([0, *([len(shown) - 1] if len(shown) > 1 else [])],
+                    ["layout", *([f"branch {len(shown) - 1}"] if len(shown) > 1 else [])], color=INK)  # fmt: skip
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("seconds since the request arrived")
+    left_out = f" {len(branches) - len(shown)} further branches are not drawn." if len(branches) > len(shown) else ""
+    caption = (
+        f"{title} ({provenance}). Top bar: layout stream; below: content branches in reading order, each begun when "
+        f"its block was found. Thin lines are waiting, numbers are tokens.{left_out}"
+    )
+    return Picture(name, TITLE, caption, canvas.svg(f"{TITLE}: {len(shown)} branches"))
+
+
+def branches_of(extra: Mapping[str, Any]) -> tuple[list[Branch], str]:
+    """The branches that a server reported with an answer, and the provenance of their times; [] where none."""
+    for name, facts in (extra.get("server_metrics") or {}).items():
+        rows = facts.get("branches") if isinstance(facts, dict) else None
+        if not rows:
+            continue
+        arrival = float(facts.get("arrival_s") or rows[0]["born_s"])
+        found = [
+            Branch(
+                float(row["born_s"]) - arrival,
+                float(row["started_s"]) - arrival,
+                float(row["ended_s"]) - arrival,
+                int(row["tokens"]),
+                row.get("fork_after_tokens") is None,
+            )
+            for row in rows
+        ]
+        return found, str(facts.get("provenance") or name)
+    return [], ""
