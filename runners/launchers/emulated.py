@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evalkit.errors import ToolchainError
 from evalkit.types import Served, System
+from runners.launchers.process import LaunchPlan, free_port, running
 
 DEFAULT_DEPLOYMENTS = {"hierarchical": "hpd-parsing", "autoregressive": "hpd-ar", "two-stage": "two-stage"}
 DEFAULT_MAX_MODEL_LEN = 131_072  # of a system that sets none
-STOP_TIMEOUT_S = 10.0
+START_TIMEOUT_S = 60.0
 
 
 class EmulatedLauncher:
     """Serves recorded answers with the timing of a modelled engine, in a process of its own."""
+
+    def describe(self, system: System, options: Mapping[str, Any]) -> list[str]:
+        """What would be run, as shell lines."""
+        return _plan(emulated_options(system), options).lines()
 
     @contextmanager
     def serve(self, system: System, folder: Path, options: Mapping[str, Any]) -> Iterator[Served]:
@@ -28,20 +30,16 @@ class EmulatedLauncher:
 
         Its log is `folder`/server.log. Raises ToolchainError when it does not start.
         """
-        settings = {**emulated_options(system), **options}
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / "server.log", "ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "runners.emulator", json.dumps(settings)],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            )
-            try:
-                yield Served((_url(process, folder),), emulated=True, facts=settings)
-            finally:
-                _stop(process)
+        settings = emulated_options(system)
+        plan = _plan(settings, options)
+        with running(plan, system.name, folder, start_timeout_s=START_TIMEOUT_S):
+            yield Served((f"{plan.root}/v1",), emulated=True, facts={**settings, **options})
+
+
+def _plan(settings: Mapping[str, Any], options: Mapping[str, Any]) -> LaunchPlan:
+    port = int(options.get("port") or free_port())
+    words = [sys.executable, "-m", "runners.emulator", json.dumps({**settings, **options, "port": port})]
+    return LaunchPlan(words, port)
 
 
 def deployment_of(system: System) -> str:
@@ -57,27 +55,6 @@ def emulated_options(system: System) -> dict[str, Any]:
         "model": system.serve.model or system.name,
         "max_model_len": int(system.serve.flags.get("max-model-len", DEFAULT_MAX_MODEL_LEN)),
     }
-
-
-def _url(process: subprocess.Popen[str], folder: Path) -> str:
-    assert process.stdout is not None
-    url = process.stdout.readline().strip()
-    if url.startswith("http"):
-        return url
-    process.wait(STOP_TIMEOUT_S)
-    lines = (folder / "server.log").read_text(encoding="utf-8", errors="replace").splitlines()
-    raise ToolchainError("the emulated server did not start:\n" + "\n".join(lines[-5:]))
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(STOP_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
 
 
 LAUNCHER = EmulatedLauncher()
