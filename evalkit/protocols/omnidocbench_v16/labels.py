@@ -31,7 +31,7 @@ def page_labels(attributes: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(labels))
 
 
-@rule(stage="aggregate", order=21, example="[{'text_language': 'text_english'}] -> 'text_language: text_english'")
+@rule(stage="aggregate", order=21, example="[{'text_language': 'text_english'}] -> ('text_language: text_english',)")
 def block_labels(attributes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Groups that a pair belongs to, by the attributes of every annotated block in it.
 

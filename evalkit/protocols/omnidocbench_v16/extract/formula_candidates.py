@@ -40,7 +40,7 @@ _REDOX = "氧化还原反应"
 _UNESCAPED_SIGN = re.compile(r"(?<!\\)[%&]")
 
 
-@rule(stage="extract", order=1, example="'![x = 1 + 2](a.png)' -> 'a formula_rescue item'")
+@rule(stage="extract", order=1, example="![x = 1 + 2](a.png) -> a formula_rescue item")
 def image_formula_candidates(markdown: str) -> list[PredItem]:
     """Alternative texts of images that look like a formula.
 

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[0-9IVXivx]+")
 _WHITESPACE = re.compile(r"\s+")
 
 
-@rule(stage="extract", order=21, example=r"see docstring")
+@rule(stage="extract", order=21, example=r"\[ (1) \; x \quad \text{for all real numbers} \] -> \[ x \] and two texts")
 def split_margin_text(formula: str, position: tuple[int, int]) -> tuple[str, list[PredItem]]:
     """Take a leading number and trailing captions off a formula and give them as text items.
 

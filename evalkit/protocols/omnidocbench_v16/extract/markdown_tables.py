@@ -51,7 +51,7 @@ def markdown_tables_to_html(text: str) -> str:
     return text.replace("<table>", '<table border="1" >').replace("<td>", '<td colspan="1" rowspan="1">')
 
 
-@rule(stage="extract", order=30, example=r"'x | a\nb |\n' -> [(2, 9)]")
+@rule(stage="extract", order=30, example=r"'x | a\nb |\n' -> [(2, 10)]")
 def row_spans(text: str) -> list[tuple[int, int]]:
     """Rows of markdown tables: from a bar to the next bar that ends a line.
 
@@ -69,7 +69,7 @@ def row_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-@rule(stage="extract", order=31, example=r"'| a |\n' -> 'a table with a head row of one cell'")
+@rule(stage="extract", order=31, example="| a | -> a table with a head row of one cell")
 def rows_to_html(rows: str) -> str:
     """The lines of one row span as an HTML table: the first line is the head, the second is dropped.
 

@@ -31,7 +31,7 @@ def take_code_blocks(text: str) -> tuple[str, list[PredItem]]:
     return blank(text, (item.position for item in items)), items
 
 
-@rule(stage="extract", order=40, example=r"'\\section*{ One }\\text{two}' -> 'Onetwo'")
+@rule(stage="extract", order=40, example=r"'\\section*{ One }\\text{two}' -> ' One two'")
 def unwrap_headings(text: str) -> str:
     """\\title, \\section and \\text give way to what is in their braces, up to the first closing brace.
 

@@ -26,7 +26,7 @@ _WRAPPERS = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
 _WHITESPACE = re.compile(r"\s+")
 
 
-@rule(stage="normalize", order=30, example=r"' $\\alpha$\u00a0 ✓ ' -> 'α √'")
+@rule(stage="normalize", order=30, example=r"' 5\u00a0 $\\alpha$ ✓ ' -> '5 $α$ √'")
 def normalize_cell_text(text: str) -> str:
     """A cell's text: compatibility forms, symbols, no delimiters around a short formula, single blanks.
 
