@@ -9,14 +9,16 @@ import numpy as np
 
 from evalkit.columns import aligned
 from evalkit.errors import unknown_name
-from evalkit.gate.accuracy import LEAST_PAGES
+from evalkit.gate.accuracy import difference_interval
 from evalkit.gate.config import StatisticsSettings
 from evalkit.gate.judge import metric_is_higher_better
 from evalkit.gate.outputs.text import values, writable
-from evalkit.gate.page_table import Means, PageTable, Selection
+from evalkit.gate.page_table import PageTable, Selection
 from evalkit.gate.verdict import PageMove
 from evalkit.snapshot import OVERALL, Snapshot
-from evalkit.statistics import Interval, bootstrap_interval, quantile_interval
+from evalkit.statistics import Interval, quantile_interval
+
+SETTINGS = StatisticsSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def compare(first: Snapshot, second: Snapshot, *, by: str | None = None, top: in
 
 
 def _scores(first: Snapshot, second: Snapshot, by: str | None, top: int) -> list[ScoreDifference]:
-    table = PageTable(first, second, StatisticsSettings())
+    table = PageTable(first, second, SETTINGS)
     if by is not None and by not in table.attributes:
         raise unknown_name("page attribute", by, table.attributes)
     selections = [
@@ -89,16 +91,8 @@ def _scores(first: Snapshot, second: Snapshot, by: str | None, top: int) -> list
             continue
         better = one.metric == OVERALL or metric_is_higher_better(one.metric)
         moves = table.moves(one, higher_is_better=better, count=top) if one.attribute is None else ()
-        found.append(ScoreDifference(str(one), means.pages, before, after, _interval(means), moves))
+        found.append(ScoreDifference(str(one), means.pages, before, after, difference_interval(means, SETTINGS), moves))
     return found
-
-
-def _interval(means: Means) -> Interval | None:
-    before, after = means.estimate
-    if means.pages < LEAST_PAGES and before != after:
-        return None
-    drawn = means.replicates[1] - means.replicates[0]
-    return bootstrap_interval(after - before, drawn, left_out=means.left_out[1] - means.left_out[0])
 
 
 def _figures(first: Snapshot, second: Snapshot) -> list[FigureDifference]:

@@ -22,6 +22,7 @@ RESAMPLES = 10_000
 
 _BLOCK = 500
 _ROUNDING = 1e-12
+_LEAST_TAIL = 1e-6
 
 
 class Interval(NamedTuple):
@@ -78,23 +79,46 @@ def jackknife_means(values: Matrix) -> Matrix:
 
 
 def bootstrap_interval(
-    estimate: float, replicates: Matrix, *, left_out: Matrix | None = None, level: float = LEVEL
+    estimate: float,
+    replicates: Matrix,
+    *,
+    left_out: Matrix | None = None,
+    level: float = LEVEL,
+    effective: float = math.inf,
 ) -> Interval | None:
     """Interval of a statistic from its bootstrap replicates; None when no replicate has a value.
 
     With `left_out`, its jackknife values, the interval is corrected for bias and acceleration (BCa, Efron 1987); else
-    it is the percentile interval. Replicates that do not vary give the estimate itself.
+    it is the percentile interval. Few observations make a bootstrap too sure of itself: its tails are those of
+    Student's t for the `effective` number of observations (expanded percentile, Hesterberg 2015). Replicates that do
+    not vary give the estimate itself.
     """
     found = replicates[~np.isnan(replicates)]
     if len(found) == 0 or math.isnan(estimate):
         return None
     if np.ptp(found) <= _ROUNDING * max(1.0, abs(estimate)):
         return Interval(estimate, estimate)
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    tail = _expanded_tail((1 - level) / 2, effective)
+    tails = np.array([tail, 1 - tail])
     if left_out is not None:
         tails = _bca_tails(estimate, found, left_out[~np.isnan(left_out)], tails)
     low, high = np.quantile(found, tails)
     return Interval(float(low), float(high))
+
+
+def _expanded_tail(tail: float, effective: float) -> float:
+    """The tail that makes a bootstrap interval of so many observations as wide as one by Student's t."""
+    if math.isinf(effective):
+        return tail
+    count = max(effective, 2.0)
+    return max(float(stats.norm.cdf(stats.t.ppf(tail, count - 1) * math.sqrt(count / (count - 1)))), _LEAST_TAIL)
+
+
+def effective_count(shares: Matrix) -> float:
+    """How many equal contributions would weigh as these do: (sum of squares)^2 / sum of fourth powers; 0 of none."""
+    squares = shares**2
+    total = float(np.sum(squares))
+    return total**2 / float(np.sum(squares**2)) if total > 0 else 0.0
 
 
 def _bca_tails(estimate: float, replicates: Matrix, left_out: Matrix, tails: Matrix) -> Matrix:
@@ -107,7 +131,10 @@ def _bca_tails(estimate: float, replicates: Matrix, left_out: Matrix, tails: Mat
     spread = float(np.sum(away**2))
     acceleration = float(np.sum(away**3)) / (6 * spread**1.5) if spread > 0 else 0.0
     shifted = bias + stats.norm.ppf(tails)
-    corrected: Matrix = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
+    stretched = 1 - acceleration * shifted
+    ends = np.where(shifted > 0, np.inf, -np.inf)  # past the pole the correction has no meaning: take the extreme
+    shifted = np.where(stretched > 0, shifted / np.where(stretched > 0, stretched, 1.0), ends)
+    corrected: Matrix = stats.norm.cdf(bias + shifted)
     return corrected
 
 

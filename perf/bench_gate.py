@@ -22,7 +22,7 @@ from evalkit.statistics import bootstrap_means
 
 PAGES = 1651
 METRICS = 8
-SIZES = (28, 198, 1651)
+SIZES = (198, 1651)
 LOST_SHARES = (0.0, 0.005, 0.01, 0.02, 0.04)
 MARGINS = (0.0, 0.5)
 WORST = {"text_edit": 1.0, "table_teds": 0.0, "formula_cdm": 0.0}
@@ -40,37 +40,43 @@ def bootstrap_time() -> None:
     print(f"10,000 resamples of {PAGES} pages, {METRICS} metrics of two runs: {wall:.2f} s wall, {cpu:.2f} s CPU")
 
 
-def calibrate(first: Snapshot, second: Snapshot, metric: str, trials: int) -> None:
+def calibrate(first: Snapshot, second: Snapshot, metric: str, changed: float, trials: int) -> None:
     """Verdicts over many made data sets: pages drawn from two real runs, whose scores are swapped page by page.
 
-    Swapping makes the two sides equal in expectation and keeps the real differences between pages. A loss is made by
-    giving some of the candidate's pages the worst score, as when a page fails.
+    Swapping makes the two sides equal in expectation and keeps the real differences between pages. Only a share
+    `changed` of the pages differs at all, as between two versions of one system. A loss is made by giving some of the
+    candidate's pages the worst score, as when a page fails.
     """
     after = {page.page_id: page for page in second.pages}
     pairs = [(page, after[page.page_id]) for page in first.pages]
-    print("| pages | pages lost | loss | margin | pass | inconclusive | fail |\n|---:|---:|---:|---:|---:|---:|---:|")
+    rules = [AccuracyRule(metric, margin=margin if metric == "overall" else margin / 50) for margin in MARGINS]
+    print("| pages | pages lost | mean change | margin | pass | inconclusive | fail |\n" + "|---:" * 7 + "|")
     for size in SIZES:
         for lost in LOST_SHARES:
-            for margin in MARGINS:
-                rng = np.random.default_rng(SEED)
-                rule = AccuracyRule(metric, margin=margin if metric == "overall" else margin / 50)
-                results = [_trial(pairs, size, lost, rule, rng) for _ in range(trials)]
-                print(_row(size, lost, rule, results), flush=True)
+            rng = np.random.default_rng(SEED)
+            results = [_trial(pairs, size, changed, lost, rules, rng) for _ in range(trials)]
+            for place, rule in enumerate(rules):
+                print(_row(size, lost, rule, [result[place] for result in results]), flush=True)
 
 
 def _trial(
-    pairs: Sequence[tuple[PageRow, PageRow]], size: int, lost: float, rule: AccuracyRule, rng: np.random.Generator
-) -> RuleResult:
+    pairs: Sequence[tuple[PageRow, PageRow]],
+    size: int,
+    changed: float,
+    lost: float,
+    rules: Sequence[AccuracyRule],
+    rng: np.random.Generator,
+) -> list[RuleResult]:
     drawn = rng.integers(0, len(pairs), size)
-    swapped, failing = rng.random(size) < 0.5, rng.random(size) < lost
+    swapped, moved, failing = rng.random(size) < 0.5, rng.random(size) < changed, rng.random(size) < lost
     before, after = [], []
     for number, place in enumerate(drawn):
         one, other = pairs[place][:: -1 if swapped[number] else 1]
+        other = other if moved[number] else one
         before.append(replace(one, page_id=str(number)))
         after.append(replace(_failed(other) if failing[number] else other, page_id=str(number)))
     sides = [Snapshot("", "", "", {}, pages=tuple(rows)) for rows in (before, after)]
-    (result,) = judge_accuracy(sides[0], sides[1], [rule], SETTINGS, metric_is_higher_better)
-    return result
+    return judge_accuracy(sides[0], sides[1], rules, SETTINGS, metric_is_higher_better)
 
 
 def _failed(page: PageRow) -> PageRow:
@@ -97,11 +103,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", nargs=2, type=Path, metavar="RUN", help="two scored runs of the same pages")
     parser.add_argument("--metric", default="overall", help=f"a metric of both (default: overall, of {OVERALL_PARTS})")
+    parser.add_argument("--changed", type=float, default=0.1, metavar="SHARE", help="pages that differ at all")
     parser.add_argument("--trials", type=int, default=200, metavar="N", help="made data sets a line")
     args, _ = parser.parse_known_args()
     bootstrap_time()
     if args.runs:
-        calibrate(read_snapshot(args.runs[:1]), read_snapshot(args.runs[1:]), args.metric, args.trials)
+        first, second = (read_snapshot([run]) for run in args.runs)
+        calibrate(first, second, args.metric, args.changed, args.trials)
     return 0
 
 

@@ -94,7 +94,7 @@ def _judged(
         return _without_value(rule, selection, before, after)
     sign = 1 if higher_is_better else -1
     margin = _margin(rule, before)
-    interval = _interval(means, settings)
+    interval = difference_interval(means, settings)
     gains = sorted(sign * bound for bound in interval) if interval else None
     verdicts = [
         *_limits(rule, after, sign * (after - before)),
@@ -136,13 +136,16 @@ def _margin(rule: AccuracyRule, before: float) -> float | None:
     return rule.margin if rule.relative_margin is None else rule.relative_margin * abs(before)
 
 
-def _interval(means: Means, settings: StatisticsSettings) -> Interval | None:
+def difference_interval(means: Means, settings: StatisticsSettings) -> Interval | None:
+    """Interval of candidate - baseline; None where too few pages have a value to tell."""
     before, after = means.estimate
     if means.pages < LEAST_PAGES and before != after:
         return None
     drawn_before, drawn_after = means.replicates
     left_out = means.left_out[1] - means.left_out[0] if settings.interval == "bca" else None
-    return bootstrap_interval(after - before, drawn_after - drawn_before, left_out=left_out, level=settings.level)
+    return bootstrap_interval(
+        after - before, drawn_after - drawn_before, left_out=left_out, level=settings.level, effective=means.moved
+    )
 
 
 def _limits(rule: AccuracyRule, after: float, gain: float) -> list[tuple[Verdict, str]]:

@@ -13,7 +13,7 @@ import numpy as np
 from evalkit.gate.config import OUTPUT_LENGTH, StatisticsSettings
 from evalkit.gate.verdict import PageMove
 from evalkit.snapshot import OVERALL, PageRow, Snapshot
-from evalkit.statistics import Labels, Matrix, bootstrap_means, jackknife_means
+from evalkit.statistics import Labels, Matrix, bootstrap_means, effective_count, jackknife_means
 
 OVERALL_PARTS = ("text_edit", "table_teds", "formula_cdm")
 _LEAST_STRATUM = 5
@@ -35,10 +35,12 @@ class Selection:
 class Means:
     """A statistic of both sides: of the data, of every resample, and with every page left out.
 
-    `pages` counts the pages with a value; for overall, those of its rarest part.
+    `pages` counts the pages with a value; for overall, those of its rarest part. `moved` is the effective number of
+    pages that the difference rests on.
     """
 
     pages: int
+    moved: float
     estimate: tuple[float, float]
     replicates: tuple[Matrix, Matrix]
     left_out: tuple[Matrix, Matrix]
@@ -91,6 +93,7 @@ class PageTable:
             )
             found[selection] = Means(
                 pages=min(int(counts[start]) for start in at),
+                moved=effective_count(self.shares(selection)),
                 estimate=(float(whole[0]), float(whole[1])),
                 replicates=(drawn[0], drawn[1]),
                 left_out=(without[0], without[1]),
@@ -99,19 +102,21 @@ class PageTable:
 
     def moves(self, selection: Selection, *, higher_is_better: bool, count: int) -> tuple[PageMove, ...]:
         """The pages that moved most, the worst first; for overall by their share in its change."""
-        shares = np.zeros(len(self._before))
-        for part in _parts(selection):
-            before, after = self._column(part, 0), self._column(part, 1)
-            present = max(int((~np.isnan(after)).sum()), 1)
-            change = np.nan_to_num(after - before) / present
-            if selection.metric == OVERALL:
-                change *= (-100 if part.metric == "text_edit" else 100) / len(OVERALL_PARTS)
-            elif not higher_is_better:
-                change = -change
-            shares += change
+        shares = self.shares(selection) * (1 if higher_is_better else -1)
         moved = [int(place) for place in np.argsort(shares, kind="stable") if shares[place] != 0]
         chosen = sorted(moved, key=lambda place: -abs(shares[place]))[:count]
         return tuple(self._move(selection, place, float(shares[place])) for place in sorted(chosen, key=moved.index))
+
+    def shares(self, selection: Selection) -> Matrix:
+        """The part of each page in the difference of the means, which they add up to."""
+        shares = np.zeros(len(self._before))
+        for part in _parts(selection):
+            before, after = self._column(part, 0), self._column(part, 1)
+            change = np.nan_to_num(after - before) / max(int((~np.isnan(after)).sum()), 1)
+            if selection.metric == OVERALL:
+                change *= (-100 if part.metric == "text_edit" else 100) / len(OVERALL_PARTS)
+            shares += change
+        return shares
 
     def _move(self, selection: Selection, place: int, share: float) -> PageMove:
         before, after = self._before[place], self._after[place]

@@ -15,6 +15,7 @@ from evalkit.statistics import (
     bootstrap_interval,
     bootstrap_means,
     detectable_change,
+    effective_count,
     holm,
     jackknife_means,
     known_noise_ratio,
@@ -110,6 +111,36 @@ def test_bootstrap_intervals_hold_the_truth_about_as_often_as_they_say() -> None
         assert interval is not None
         held += interval.low <= 0.02 <= interval.high
     assert 0.90 <= held / 200 <= 0.985
+
+
+@pytest.mark.parametrize(
+    ("shares", "count"),
+    [([], 0.0), ([0.0, 0.0], 0.0), ([2.0, 0.0], 1.0), ([1.0, -1.0, 1.0, 0.0], 3.0), ([2.0, 1.0], 25 / 17)],
+    ids=["nothing", "no change", "one page", "three equal ones", "one weighs more"],
+)
+def test_effective_count_by_hand(shares: list[float], count: float) -> None:
+    assert effective_count(np.array(shares)) == pytest.approx(count)
+
+
+def test_few_observations_widen_the_interval_as_students_t_does() -> None:
+    replicates = np.random.default_rng(3).normal(0.0, 1.0, 200_000)
+    plain = bootstrap_interval(0.0, replicates)
+    few = bootstrap_interval(0.0, replicates, effective=8)
+    assert plain is not None
+    assert few is not None
+    assert plain.high == pytest.approx(1.96, abs=0.02)
+    assert few.high == pytest.approx(2.365 * math.sqrt(8 / 7), abs=0.06)
+    assert bootstrap_interval(0.0, replicates, effective=1e9) == pytest.approx(plain, abs=1e-6)
+
+
+@pytest.mark.parametrize("effective", [0.0, 1.0, 1.3, 2.0])
+def test_one_or_two_observations_give_the_extremes(effective: float) -> None:
+    replicates = np.concatenate([np.zeros(5_000), np.arange(1.0, 6.0), -np.arange(1.0, 3.0)])
+    left_out = np.array([0.0] * 50 + [4.0])
+    found = bootstrap_interval(0.0, replicates, left_out=left_out, effective=effective)
+    assert found is not None
+    assert found.low <= -1
+    assert found.high >= 4
 
 
 def test_share_at_least_is_never_zero() -> None:
