@@ -1,0 +1,89 @@
+"""`evalkit infer` and `evalkit serve SYSTEM` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalkit.cli.main import main
+from tests.fakes.chat_server import Answer, FakeChatServer, serving
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> FakeChatServer:
+    # pages of a data set are real images: the fake server then knows them all by one name
+    monkeypatch.setattr("tests.fakes.chat_server.page_of", lambda request: "page")
+    answer = Answer(chunks=("<BLOCK>text [0, 0, 9, 9]<CHILD>a",))
+    return FakeChatServer(lambda page_id: answer, model="HPD-Parsing", version="0.17.1+hpdparsing")
+
+
+def infer(run: Path, url: str, *options: str) -> int:
+    words = ["infer", str(run), "--system", "hpd-ar", "--dataset", "mini", "--endpoint", url, "--limit", "3"]
+    return main([*words, *options])
+
+
+def test_pages_are_answered_and_said(
+    tmp_path: Path, server: FakeChatServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(server):
+        assert infer(tmp_path / "run", server.url, "--json") == 0
+        assert json.loads(capsys.readouterr().out) == {
+            "run": str(tmp_path / "run"),
+            "pages": 3,
+            "states": {"ok": 3},
+            "missing": 0,
+        }
+        assert len(server.requests) == 3 + 2  # and two warm-up pages
+        assert infer(tmp_path / "run", server.url) == 0
+        assert capsys.readouterr().out == f"{tmp_path}/run/infer: 3 pages: 3 ok\n"
+        assert len(server.requests) == 5
+
+
+def test_several_loads_are_compared(tmp_path: Path, server: FakeChatServer, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(server):
+        assert infer(tmp_path / "run", server.url, "--bs", "2,1") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["bs", "pps", "pps_full"]
+    assert [line.split()[0] for line in lines[1:]] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--bs", "many"), "--bs many: expected a number"),
+        (("--bs", "0"), "--bs 0: must be 1 or more"),
+        (("--arrivals", "poisson"), "poisson arrivals need a rate above 0"),
+    ],
+)
+def test_mistakes_are_said_in_a_sentence(
+    tmp_path: Path,
+    server: FakeChatServer,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    message: str,
+) -> None:
+    with serving(server):
+        assert infer(tmp_path / "run", server.url, *options) == 2
+    assert message in capsys.readouterr().err
+    assert server.requests == []
+
+
+def test_no_server_is_said_with_the_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert infer(tmp_path / "run", "http://127.0.0.1:9") == 2
+    assert "evalkit serve SYSTEM" in capsys.readouterr().err
+
+
+def test_a_dry_run_of_serve_starts_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["serve", "hpd-parsing", "--launcher", "wheel", "--cache", str(tmp_path), "--port", "8118", "--dry-run"]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith(f"{tmp_path}/engines/")
+    assert " --port 8118 " in lines[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_serve_names_the_known_systems(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "hpd-parsin"]) == 2
+    assert "Did you mean 'hpd-parsing'?" in capsys.readouterr().err
