@@ -17,6 +17,8 @@ from evalkit.protocols.omnidocbench_v16.gt_items import GtPage, gt_page
 from evalkit.protocols.omnidocbench_v16.normalize.latex_table import latex_table_backend
 from evalkit.protocols.omnidocbench_v16.policy import LatexTables
 from evalkit.protocols.omnidocbench_v16.score import score_page
+from evalkit.protocols.omnidocbench_v16.selfcheck import Imperfection, check_page
+from evalkit.protocols.omnidocbench_v16.truth_markdown import truth_markdown
 from evalkit.protocols.result import Figures, PageResult
 from evalkit.types import GroundTruth, MetricSummary
 
@@ -75,6 +77,14 @@ class OmniDocBenchV16:
     def score_page(self, prepared: PreparedPage, page_id: str, markdown: str) -> PageResult:
         """The scored pairs of one page, without CDM."""
         return score_page(prepared.gt, page_id, markdown, latex_tables=prepared.latex_tables)
+
+    def check_page(self, truth: GroundTruth) -> list[Imperfection]:
+        """What is not perfect when a page's truth is scored against itself, and why."""
+        return check_page(truth)
+
+    def truth_markdown(self, truth: GroundTruth) -> str:
+        """The markdown of a perfect parser."""
+        return truth_markdown(truth)
 
     def score_formulas(
         self, results: Sequence[PageResult], *, workers: int, progress: Callable[[int, int], None]
