@@ -54,7 +54,7 @@ def element_figures(
     summaries: dict[str, MetricSummary] = {}
     for metric in element_metrics(element, cdm=cdm):
         distance = metric == DISTANCES[element]
-        page_values[metric] = page_ratios(by_page, metric) if distance else page_means(by_page, metric, expected)
+        page_values[metric] = page_distances(by_page, metric) if distance else page_means(by_page, metric, expected)
         summaries[metric] = summarize(pairs, metric, page_values[metric], whole=distance)
     return ElementFigures(
         pairs=pairs,
@@ -63,6 +63,15 @@ def element_figures(
         page_groups={metric: label_means(values, labels) for metric, values in page_values.items()},
         block_groups={metric: block_label_means(labelled, metric) for metric in page_values},
     )
+
+
+@rule(stage="aggregate", order=1, example="pairs of 1 edit in 10 and 9 edits in 90 characters -> page value 10 / 100")
+def page_distances(pairs: Mapping[str, Sequence[ScoredPair]], metric: str) -> dict[str, float | None]:
+    """A page's edit distance is that of its pairs joined: all edits over all lengths.
+
+    Source: cal_metric.py call_Edit_dist and core/metrics.py get_page_split.
+    """
+    return page_ratios(pairs, metric)
 
 
 @rule(stage="aggregate", order=10, example="a page with a table of which nothing was matched -> TEDS 0 for the page")

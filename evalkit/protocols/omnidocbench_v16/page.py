@@ -87,7 +87,9 @@ def mixed_items(pools: Pools) -> list[PredItem]:
 
 
 @rule(
-    stage="match", order=50, example="2 annotated, 3 predicted tables -> 2 pairs; the third predicted one costs nothing"
+    stage="match",
+    order=0.5,
+    example="2 annotated, 3 predicted tables -> 2 pairs; the third predicted one costs nothing",
 )
 def match_tables(gt: GtPage, pools: Pools, page_id: str, latex_tables: LatexTables) -> tuple[PairRecord, ...]:
     """Annotated tables with the predicted ones, HTML first and converted LaTeX ones after them.

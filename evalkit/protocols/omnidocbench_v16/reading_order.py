@@ -21,8 +21,8 @@ class OrderPair:
 def order_pair(pairs: Iterable[PairRecord]) -> OrderPair | None:
     """Both sequences of a page, None when no scored block has a position.
 
-    Quirk: the first predicted table has no position in its pair, so it is always missing from the prediction.
-    Quirk: a block at position 0 is left out, and a block joined to others follows the first of them.
+    Quirk: the first predicted table has no position in its pair, so it is always missing from the prediction; a
+    block at position 0 is left out; a block joined to others follows the first of them.
     Source: end2end_dataset.py get_order_paired.
     """
     placed = [pair for pair in pairs if pair.gt_position and pair.gt_position != (None,)]

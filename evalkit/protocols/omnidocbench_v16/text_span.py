@@ -70,7 +70,7 @@ def prefer_nearby_text(pairs: Sequence[PairRecord], items: Sequence[PredItem]) -
     Source: end2end_dataset.py _maybe_apply_local_text_span_fallback.
     """
     pool = _pool(items)
-    owned = [_owned_pieces(pair, pool.items) for pair in pairs]
+    owned = [owned_pieces(pair, pool.items) for pair in pairs]
     if not pool.items:
         return list(pairs)
     owners = Counter(piece for pair, pieces in zip(pairs, owned, strict=True) if pair.gt_idx for piece in pieces)
@@ -119,7 +119,7 @@ def _pool(items: Sequence[PredItem]) -> _Pool:
     order=62,
     example="pieces 3 and 4 of the matched list -> entries 3 and 4 here, though formulas were split there",
 )
-def _owned_pieces(pair: PairRecord, items: Sequence[PredItem]) -> list[int]:
+def owned_pieces(pair: PairRecord, items: Sequence[PredItem]) -> list[int]:
     """The pieces that a pair has, by number, or by position where no number fits.
 
     Quirk: the numbers count split formula rows, the list here does not, so after a multi-line formula they point

@@ -42,7 +42,7 @@ class _State:
 
 
 @rule(stage="match", order=76, example="truth a=b, c=d and predictions a=, b, c=d -> a=b gets the first two joined")
-def align(
+def align_in_order(
     gt: GtFormulas, pred: PredFormulas, distances: Distances, *, gaps: bool, joined_by: FormulaRule
 ) -> tuple[PairRecord, ...] | None:
     """Rows of the cheapest alignment in reading order, where leaving out either side costs 1.

@@ -14,7 +14,9 @@ from evalkit.protocols.omnidocbench_v16.rules import rule
 
 
 @rule(stage="match", order=73, example="truth x, y and predictions y, x -> both matched at distance 0")
-def assign(gt: GtFormulas, pred: PredFormulas, distances: Distances, joined_by: FormulaRule) -> tuple[PairRecord, ...]:
+def assign_one_to_one(
+    gt: GtFormulas, pred: PredFormulas, distances: Distances, joined_by: FormulaRule
+) -> tuple[PairRecord, ...]:
     """Rows of the best one-to-one assignment, where leaving out either side costs 1.
 
     Source: end2end_dataset.py _build_display_formula_hungarian_candidate.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz.distance import Levenshtein
 
-from evalkit.protocols.omnidocbench_v16.formula.alignment import align
-from evalkit.protocols.omnidocbench_v16.formula.assignment import assign
+from evalkit.protocols.omnidocbench_v16.formula.alignment import align_in_order
+from evalkit.protocols.omnidocbench_v16.formula.assignment import assign_one_to_one
 from evalkit.protocols.omnidocbench_v16.formula.partitions import partitions
 from evalkit.protocols.omnidocbench_v16.formula.prepare import (
     Distances,
@@ -108,8 +108,8 @@ def _whole(
     )
     for rows in (
         quick,
-        assign(page.gt, preds, page.distances, FormulaRule.ONE_TO_ONE),
-        align(page.gt, preds, page.distances, gaps=False, joined_by=FormulaRule.IN_ORDER),
+        assign_one_to_one(page.gt, preds, page.distances, FormulaRule.ONE_TO_ONE),
+        align_in_order(page.gt, preds, page.distances, gaps=False, joined_by=FormulaRule.IN_ORDER),
     ):
         if rows is not None and is_complete(rows, len(page.gt.lines)):
             yield Candidate(with_scored_categories(rows), preds.items, len(ordered), rewritten)
@@ -120,7 +120,7 @@ def _cut(page: _Page, ordered: Sequence[PredFormula], rewritten: int) -> Iterato
     seen = set()
     for formulas in partitions(ordered):
         preds = pred_formulas(in_position_order(formulas))
-        found = assign(page.gt, preds, page.distances, FormulaRule.ROWS_ONE_TO_ONE)
+        found = assign_one_to_one(page.gt, preds, page.distances, FormulaRule.ROWS_ONE_TO_ONE)
         shape = tuple(
             (row.gt_position, row.pred_idx, round(row.edit, POLICY.formula.same_edit_digits)) for row in found
         )
@@ -132,7 +132,7 @@ def _cut(page: _Page, ordered: Sequence[PredFormula], rewritten: int) -> Iterato
         return
     preds = pred_formulas(rows)
     for gaps, joined_by in ((False, FormulaRule.ROWS_IN_ORDER), (True, FormulaRule.ROWS_IN_ORDER_WITH_GAPS)):
-        aligned = align(page.gt, preds, page.distances, gaps=gaps, joined_by=joined_by)
+        aligned = align_in_order(page.gt, preds, page.distances, gaps=gaps, joined_by=joined_by)
         if aligned:
             yield _candidate(aligned, preds, ordered, rewritten)
 

@@ -18,7 +18,7 @@ def latex_table_backend(choice: LatexTables = POLICY.normalize.latex_tables) -> 
     return LatexTables.LATEXMLC.value if shutil.which("latexmlc") else LatexTables.BUILTIN.value
 
 
-@rule(stage="normalize", order=50)
+@rule(stage="normalize", order=50, example=r"\begin{tabular}{c}a\end{tabular} -> an HTML table of one cell")
 def latex_table_to_html(latex: str, choice: LatexTables = POLICY.normalize.latex_tables) -> str:
     """The HTML of a LaTeX table; "" when it is not worth converting or the backend makes no table of it.
 
