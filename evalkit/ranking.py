@@ -16,6 +16,7 @@ from evalkit.statistics import (
     Matrix,
     bootstrap_interval,
     bootstrap_means,
+    effective_count,
     jackknife_means,
 )
 from evalkit.types import PageScore
@@ -41,11 +42,16 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class _Statistic:
-    """A mean, its bootstrap replicates, and its values with each page left out."""
+    """A mean, its bootstrap replicates, its values with each page left out, and each page's share in it.
+
+    `pages` counts the pages that have a value; for Overall, those of its rarest part.
+    """
 
     estimate: float
     replicates: Matrix
     left_out: Matrix
+    shares: Matrix
+    pages: int
 
 
 def standings(systems: Mapping[str, Sequence[PageScore]], *, resamples: int = RESAMPLES) -> dict[str, Standing]:
@@ -83,9 +89,13 @@ def _statistics(pages: Sequence[PageScore], resamples: int) -> dict[str, _Statis
         np.float64,
     )
     drawn, left_out = bootstrap_means(values, _strata(pages), resamples=resamples), jackknife_means(values)
-    means = np.nanmean(values, axis=0)
+    counts = (~np.isnan(values)).sum(axis=0)
+    shares = np.nan_to_num(values) / counts
     by_name = {
-        name: _Statistic(float(means[place]), drawn[:, place], left_out[:, place]) for place, name in enumerate(metrics)
+        name: _Statistic(
+            float(shares[:, place].sum()), drawn[:, place], left_out[:, place], shares[:, place], int(counts[place])
+        )
+        for place, name in enumerate(metrics)
     }
     return by_name | ({OVERALL: _overall(by_name)} if by_name.keys() >= set(OVERALL_PARTS) else {})
 
@@ -96,6 +106,8 @@ def _overall(found: Mapping[str, _Statistic]) -> _Statistic:
         (1 - text_edit.estimate + teds.estimate + cdm.estimate) * 100 / 3,
         (1 - text_edit.replicates + teds.replicates + cdm.replicates) * 100 / 3,
         (1 - text_edit.left_out + teds.left_out + cdm.left_out) * 100 / 3,
+        (teds.shares + cdm.shares - text_edit.shares) * 100 / 3,
+        min(text_edit.pages, teds.pages, cdm.pages),
     )
 
 
@@ -109,7 +121,8 @@ def _strata(pages: Sequence[PageScore]) -> Labels:
 
 def _intervals(found: Mapping[str, _Statistic]) -> dict[str, Interval]:
     intervals = {
-        name: bootstrap_interval(one.estimate, one.replicates, left_out=one.left_out) for name, one in found.items()
+        name: bootstrap_interval(one.estimate, one.replicates, left_out=one.left_out, effective=one.pages)
+        for name, one in found.items()
     }
     return {name: interval for name, interval in intervals.items() if interval is not None}
 
@@ -128,6 +141,9 @@ def _tiers(overall: Mapping[str, _Statistic]) -> dict[str, int]:
 def _differ(first: _Statistic, second: _Statistic) -> bool:
     estimate = first.estimate - second.estimate
     interval = bootstrap_interval(
-        estimate, first.replicates - second.replicates, left_out=first.left_out - second.left_out
+        estimate,
+        first.replicates - second.replicates,
+        left_out=first.left_out - second.left_out,
+        effective=effective_count(first.shares - second.shares),
     )
     return interval is not None and not math.isnan(estimate) and not interval.low <= 0 <= interval.high

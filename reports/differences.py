@@ -46,6 +46,13 @@ def differ(gt: str, pred: str) -> Difference:
     return Difference(_joined(before, gt_middle, after), _joined(before, pred_middle, after), cut, compared)
 
 
+def unmarked(gt: str, pred: str) -> Difference:
+    """The two texts as they are, cut where they are very long."""
+    cut = max(0, len(gt) - MOST_CHARS) + max(0, len(pred) - MOST_CHARS)
+    sides = [(Piece(text[:MOST_CHARS], False),) if text else () for text in (gt, pred)]
+    return Difference(sides[0], sides[1], cut, compared=False)
+
+
 def _shared_start(left: list[str], right: list[str]) -> int:
     length = 0
     for one, other in zip(left, right, strict=False):

@@ -47,7 +47,7 @@ def _heat_map(metric: str, runs: Sequence[Run]) -> HeatMap:
         (attribute, value, tuple(_cell(column, table.get((attribute, value))) for table in tables))
         for attribute, value in keys
     )
-    return HeatMap(column, tuple(run.title for run in runs), rows)
+    return HeatMap(column, tuple(run.title + (" (emulated)" if run.emulated else "") for run in runs), rows)
 
 
 def _means(run: Run, metric: str) -> dict[tuple[str, str], tuple[float, int]]:

@@ -13,7 +13,7 @@ from reports.markup import render
 from reports.page_images import reduced
 from reports.page_order import PARTS, PageSet, chosen_pages, worst_first
 from reports.page_rows import PageRows
-from reports.page_view import ELEMENTS, drawing, shown_page
+from reports.page_view import ELEMENTS, FormulaPicture, drawing, shown_page
 from reports.pictures import timeline
 from reports.run_files import Run
 from reports.truth import TruthPage, read_truth
@@ -35,7 +35,10 @@ class Neighbours:
 class PageSite:
     """All page views over one data set; `written_pages` are those that are files, or every page when served."""
 
-    def __init__(self, pages: PageSet, *, most: int | None = None, every: bool = False) -> None:
+    def __init__(
+        self, pages: PageSet, *, most: int | None = None, every: bool = False, picture: FormulaPicture | None = None
+    ) -> None:
+        self._picture = picture
         self.pages = pages
         self._numbers = pages.numbers()
         limit = most if most is not None else max(1, MOST_FILES // max(1, len(pages.runs)))
@@ -93,7 +96,7 @@ class PageSite:
         if run.key not in self._rows:
             self._rows[run.key] = PageRows(run)
         part = self._rows[run.key].read(page_id)
-        shown = shown_page(part)
+        shown = shown_page(part, self._picture)
         name = self.image_name(page_id)
         branches, provenance = timeline.branches_of(part.request.get("extra") or {})
         several = len(branches) > 1

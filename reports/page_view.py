@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
 
 from reports.columns import BY_NAME, Column, written
-from reports.differences import Difference, Piece, differ
+from reports.differences import Difference, differ, unmarked
 from reports.formulas import to_mathml
+from reports.inline_svg import clean_svg
 from reports.page_rows import PagePart
 from reports.tables import Table, compare_tables, read_table
 from reports.truth import Box, TruthPage, number
@@ -20,6 +21,9 @@ MOST_PAIRS = 300
 MOST_RAW_CHARS = 150_000
 MOST_RENDERED = 60
 RENDERED = {"table", "display_formula"}
+FormulaPicture = Callable[[Mapping[str, Any], Mapping[str, Any]], str | None]
+"""Draws what CDM compared of a pair, from the pair's row and its scores; None where it cannot."""
+
 ELEMENTS = {
     "text_block": "Text",
     "display_formula": "Formula",
@@ -59,6 +63,7 @@ class ShownPair:
     pred_table: Table | None = None
     gt_math: Markup | None = None
     pred_math: Markup | None = None
+    matched: Markup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +82,12 @@ class ShownPage:
     facts: tuple[tuple[str, str], ...]
 
 
-def shown_page(part: PagePart) -> ShownPage:
+def shown_page(part: PagePart, picture: FormulaPicture | None = None) -> ShownPage:
     """The rows of one page of one run as they are shown; rows that are no pairs are passed over."""
     pairs: list[ShownPair] = []
     for row, scores in part.pairs[:MOST_PAIRS]:
         rendered = sum(pair.element in RENDERED for pair in pairs) < MOST_RENDERED
-        pair = _pair(row, scores, rendered)
+        pair = _pair(row, scores, rendered, picture)
         pairs += [pair] if pair is not None else []
     raw, markdown = part.request.get("text") or "", part.prediction.get("markdown") or ""
     raw, markdown = _text(raw), _text(markdown)
@@ -131,12 +136,15 @@ def _facts(request: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in facts if value is not None]
 
 
-def _pair(row: Mapping[str, Any], scores: Mapping[str, Any], rendered: bool) -> ShownPair | None:
+def _pair(
+    row: Mapping[str, Any], scores: Mapping[str, Any], rendered: bool, picture: FormulaPicture | None
+) -> ShownPair | None:
     if not isinstance(row.get("element"), str):
         return None
     gt, pred = _text(row.get("gt") or ""), _text(row.get("pred") or "")
     norm_gt, norm_pred = _text(row.get("norm_gt") or ""), _text(row.get("norm_pred") or "")
     gt_idx, pred_idx = row.get("gt_idx") or [], row.get("pred_idx") or []
+    same = norm_gt == norm_pred and bool(gt_idx) == bool(pred_idx)
     unmatched = "truth only" if not pred_idx else "prediction only" if not gt_idx else ""
     shown = ShownPair(
         number=int(scores["pair"]) if isinstance(scores.get("pair"), int) else 0,
@@ -147,17 +155,20 @@ def _pair(row: Mapping[str, Any], scores: Mapping[str, Any], rendered: bool) -> 
         gt_kind=str(row.get("gt_kind") or ""),
         pred_kind=str(row.get("pred_kind") or ""),
         scores=tuple(_scores(scores)),
-        difference=_difference(row["element"], gt, pred),
-        same=norm_gt == norm_pred,
+        difference=_difference(row["element"], gt, pred, same),
+        same=same,
         unmatched="" if row["element"] == "reading_order" else unmatched,
     )
-    return _with_rendering(shown, gt, pred) if rendered else shown
+    if not rendered:
+        return shown
+    drawn = picture(row, scores) if picture is not None and row["element"] == "display_formula" else None
+    return replace(_with_rendering(shown, gt, pred), matched=clean_svg(drawn) if drawn else None)
 
 
-def _difference(element: str, gt: str, pred: str) -> Difference:
-    if element == "table" and "<table" in gt.lower() and "<table" in pred.lower():
-        return Difference((Piece(gt[:20_000], False),), (Piece(pred[:20_000], False),), compared=False)
-    return differ(gt, pred)
+def _difference(element: str, gt: str, pred: str, same: bool) -> Difference:
+    """What is marked in the sources; nothing where a table's cells are compared, or both are equal as compared."""
+    tables = element == "table" and "<table" in gt.lower() and "<table" in pred.lower()
+    return unmarked(gt, pred) if same or tables else differ(gt, pred)
 
 
 def _places(indices: Any) -> str:

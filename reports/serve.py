@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from reports.leaderboard import Standing
 from reports.markup import ASSETS, POLICY, printable
 from reports.page_site import FOLDER as PAGES
+from reports.page_view import FormulaPicture
 from reports.site import EXPORTS, INDEX, Site
 
 HOST = "127.0.0.1"
@@ -116,9 +117,10 @@ def serve_site(
     standings: Mapping[Path, Standing],
     published: Mapping[str, Sequence[Mapping[str, Any]]],
     announce: Callable[[str], None],
+    picture: FormulaPicture | None = None,
 ) -> None:
     """Serve until interrupted. Raises UserError when no run can be shown."""
-    site = Site(folders, standings=standings, published=published, every_page=True)
+    site = Site(folders, standings=standings, published=published, every_page=True, picture=picture)
     with make_server(site, port) as server:
         announce(f"http://{HOST}:{server.server_address[1]}/")
         server.serve_forever()

@@ -17,6 +17,7 @@ from reports.markup import ASSETS, printable, render
 from reports.page_order import PARTS, badness, page_sets, worst_first
 from reports.page_site import FOLDER as PAGES
 from reports.page_site import PageSite
+from reports.page_view import FormulaPicture
 from reports.pictures.canvas import Picture
 from reports.pictures.gallery import gallery
 from reports.published import published_table
@@ -43,13 +44,16 @@ class Site:
         published: Mapping[str, Sequence[Mapping[str, Any]]],
         worst_pages: int | None = None,
         every_page: bool = False,
+        picture: FormulaPicture | None = None,
     ) -> None:
         self.runs, self._unreadable = read_runs(folders)
         if not self.runs:
             raise UserError("no run can be shown:\n" + "\n".join(one.reason for one in self._unreadable))
         self._published = published
         self.sections: list[Section] = sections(self.runs, standings)
-        self.page_sites = [PageSite(pages, most=worst_pages, every=every_page) for pages in page_sets(self.runs)]
+        self.page_sites = [
+            PageSite(pages, most=worst_pages, every=every_page, picture=picture) for pages in page_sets(self.runs)
+        ]
         self._site_of = {run.key: site for site in self.page_sites for run in site.pages.runs}
         self._pictures: list[Picture] | None = None
 
@@ -69,6 +73,7 @@ class Site:
             runs=self.runs,
             unreadable=_unreadable(self._unreadable),
             pictures=[picture for picture in self._pictures if picture.svg],
+            alone=_alone(self._pictures),
             missing=[picture for picture in self._pictures if not picture.svg],
             maps=heat_maps(self.runs),
             published=published_table(self._published, self.runs),
@@ -112,13 +117,15 @@ def build_site(
     standings: Mapping[Path, Standing],
     published: Mapping[str, Sequence[Mapping[str, Any]]],
     worst_pages: int | None = None,
+    picture: FormulaPicture | None = None,
 ) -> Path:
     """Write the report of some runs into a folder and return its first page.
 
     `worst_pages` bounds the pages that get a view of their own; None takes all of a small data set, else as many of
-    the worst as fit a fixed number of files. Raises UserError when no run can be shown.
+    the worst as fit a fixed number of files. `picture` draws what CDM compared of a formula. Raises UserError when no
+    run can be shown.
     """
-    site = Site(folders, standings=standings, published=published, worst_pages=worst_pages)
+    site = Site(folders, standings=standings, published=published, worst_pages=worst_pages, picture=picture)
     shutil.rmtree(out / PAGES, ignore_errors=True)
     shutil.rmtree(out / "runs", ignore_errors=True)
     _write_assets(out)
@@ -154,6 +161,12 @@ def _write(path: Path, text: str) -> None:
     """Files that the index alone leads to need no fsync each; the index itself is written last, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="")
+
+
+def _alone(pictures: Sequence[Picture]) -> Picture | None:
+    """The last narrow picture where their number is odd, so that it gets a row of its own."""
+    narrow = [picture for picture in pictures if picture.svg and not picture.wide]
+    return narrow[-1] if len(narrow) % 2 else None
 
 
 def visible_columns(runs: Sequence[Run]) -> set[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from PIL import Image, UnidentifiedImageError
+
 from evalkit.errors import EvalkitError
 from evalkit.store import read_json
 
@@ -63,14 +65,25 @@ def _json_of(source: Path) -> Path:
 
 def _page(row: Mapping[str, Any], info: Mapping[str, Any], page_id: str, folder: Path) -> TruthPage:
     blocks = row.get("layout_dets")
+    image = find_image(folder, page_id)
     boxes = [box for block in (blocks if isinstance(blocks, list) else ())[:MOST_BOXES] if (box := _box(block))]
     return TruthPage(
         page_id,
         tuple(boxes),
-        number(info.get("width")),
-        number(info.get("height")),
-        find_image(folder, page_id),
+        *_size(info, image),
+        image,
     )
+
+
+def _size(info: Mapping[str, Any], image: Path | None) -> tuple[float | None, float | None]:
+    """Width and height of the image; as annotated where it cannot be read, since annotations swap them at times."""
+    if image is not None:
+        try:
+            with Image.open(image) as opened:
+                return float(opened.width), float(opened.height)
+        except (OSError, ValueError, UnidentifiedImageError, Image.DecompressionBombError):
+            pass
+    return number(info.get("width")), number(info.get("height"))
 
 
 def _box(block: Any) -> Box | None:

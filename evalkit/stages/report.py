@@ -8,11 +8,13 @@ from typing import Any
 
 from evalkit import registry
 from evalkit.errors import EvalkitError, UserError
+from evalkit.protocols.omnidocbench_v16.cdm_text import CdmTexts, as_rendered
 from evalkit.ranking import Standing, standings
 from evalkit.store import read_json, read_jsonl
 from evalkit.types import PageScore
 
 FOLDER = "report"
+MOST_PICTURES = 200
 RUN_FILES = ("evaluate/summary.json", "bench/summary.json")
 
 
@@ -24,6 +26,7 @@ def make_report(runs: Sequence[Path], out: Path, *, worst_pages: int | None = No
         standings=standings_of(runs),
         published=published_rows(),
         worst_pages=worst_pages,
+        picture=FormulaPictures(MOST_PICTURES),
     )
     return page
 
@@ -36,7 +39,32 @@ def serve_report(runs: Sequence[Path], port: int = 0) -> None:
         standings=standings_of(runs),
         published=published_rows(),
         announce=lambda url: print(url, flush=True),
+        picture=FormulaPictures(),
     )
+
+
+class FormulaPictures:
+    """Draws what CDM compared of a scored pair, up to a number of pictures; None for other pairs and without TeX."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self._left = most
+
+    def __call__(self, pair: Mapping[str, Any], score: Mapping[str, Any]) -> str | None:
+        """SVG of a pair of evaluate/pairs.jsonl with its row of pair_scores.jsonl."""
+        texts = (pair.get("details") or {}).get("cdm")
+        scored = (score.get("scores") or {}).get("formula_cdm") or {}
+        if self._left == 0 or scored.get("value") is None or not texts:
+            return None
+        rendered = as_rendered(CdmTexts(**texts))
+        better = (scored.get("details") or {}).get("alternative")
+        pred = rendered.pred_alternative if better and rendered.pred_alternative else rendered.pred
+        try:
+            svg: str = registry.load("metric", "formula_cdm").svg(rendered.gt, pred)
+        except EvalkitError:
+            self._left = 0
+            return None
+        self._left = None if self._left is None else self._left - 1
+        return svg
 
 
 def published_rows() -> Mapping[str, list[dict[str, Any]]]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from reports.columns import BY_NAME, value_of
 from reports.pictures.canvas import INK, MUTED, PAPER, Canvas, Look, Picture
@@ -10,6 +15,8 @@ from reports.run_files import Run
 
 NAME = "accuracy-speed"
 TITLE = "Accuracy against throughput"
+LABEL_ROOM = 0.06
+CHARACTER_ROOM = 0.0125
 _ACCURACY = ("overall", "text_edit")
 
 
@@ -29,10 +36,8 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
         look = looks[run.key]
         fill = PAPER if run.emulated else look.colour
         axes.plot([pps], [accuracy], look.marker, color=look.colour, markerfacecolor=fill, markersize=9, linestyle="")
-        axes.annotate(
-            look.label, (pps, accuracy), xytext=(0, 9), textcoords="offset points", ha="center", fontsize=9, color=INK
-        )
-    _frame(axes, name, [point[1] for point in points])
+    _frame(axes, name, points)
+    _name_points(axes, [(looks[run.key].label, pps, accuracy) for run, pps, accuracy in points])
     caption = (
         "Up and to the right is better. The dashed line joins measured runs that no other measured run beats in both; "
         "hollow points are emulated and take no part in it."
@@ -41,13 +46,42 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
     return Picture(NAME, TITLE, caption, canvas.svg(words))
 
 
-def _frame(axes: object, name: str, values: Sequence[float]) -> None:
-    axes.set_xscale("log")  # type: ignore[attr-defined]
-    axes.set_xlabel("pages/s (log scale)")  # type: ignore[attr-defined]
-    axes.set_ylabel("Overall" if name == "overall" else "(1 - TextEdit) x 100")  # type: ignore[attr-defined]
-    axes.margins(x=0.22, y=0.2)  # type: ignore[attr-defined]
-    if max(values) - min(values) < 1:
-        axes.set_ylim(min(values) - 1, max(values) + 1)  # type: ignore[attr-defined]
+def _frame(axes: Axes, name: str, points: Sequence[tuple[Run, float, float]]) -> None:
+    speeds, values = [pps for _, pps, _ in points], [accuracy for _, _, accuracy in points]
+    axes.set_xscale("log")
+    axes.set_xlim(min(speeds) / 1.8, max(speeds) * 1.8)
+    room = max(1.0, 0.16 * (max(values) - min(values)))
+    axes.set_ylim(min(values) - room, max(values) + room)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("pages/s (log scale)")
+    axes.set_ylabel("Overall" if name == "overall" else "(1 - TextEdit) x 100")
+
+
+def _name_points(axes: Axes, points: Sequence[tuple[str, float, float]]) -> None:
+    """A label above each point; a label that would touch another moves up or down until it does not."""
+    low, high = (math.log(end) for end in axes.get_xlim())
+    bottom, top = axes.get_ylim()
+    taken: list[tuple[float, float, float]] = []
+    for label, pps, accuracy in sorted(points, key=lambda point: -point[2]):
+        half = len(label) * CHARACTER_ROOM / 2
+        x = min(max((math.log(pps) - low) / (high - low), half), 1 - half)
+        at = (accuracy - bottom) / (top - bottom)
+        y = next(y for y in _places(at) if not any(_touch((x, y, half), other) for other in taken))
+        taken += [(x, y, half), ((math.log(pps) - low) / (high - low), at, 0.012)]
+        axes.text(x, y, label, transform=axes.transAxes, ha="center", va="center", fontsize=9, color=INK)
+
+
+def _places(at: float) -> Iterator[float]:
+    """Heights to try: just above, just below, and on from there without end."""
+    for step in count(1):
+        yield at + step * LABEL_ROOM
+        yield at - step * LABEL_ROOM
+
+
+def _touch(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
+    return abs(one[0] - other[0]) < one[2] + other[2] and abs(one[1] - other[1]) < LABEL_ROOM * 0.9
 
 
 def _pps(run: Run) -> float | None:

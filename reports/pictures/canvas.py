@@ -28,6 +28,7 @@ _KEPT_ATTRIBUTES = {
     "clip-path", "stroke-miterlimit",
 }  # fmt: skip
 _SVG = "{http://www.w3.org/2000/svg}"
+WIDE = 13.2
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _RC: dict[Any, Any] = {
@@ -97,6 +98,11 @@ def label(run: Run, limit: int = 34) -> str:
     text = _CONTROL.sub(" ", run.title)
     text = text if len(text) <= limit else text[: limit - 1] + "…"
     return text + (" (emulated)" if run.emulated else "") + (" (invalid)" if run.invalid else "")
+
+
+def beside(axes: Axes, x: float, y: float, text: str, size: float = 9) -> None:
+    """A text just right of a bar's end."""
+    axes.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=size, color=INK)
 
 
 class Canvas:

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from reports.pictures.canvas import GRID, MUTED, Canvas, Look, Picture
+from reports.pictures.canvas import GRID, MUTED, WIDE, Canvas, Look, Picture
 from reports.run_files import Run
 
 NAME = "by-length"
@@ -22,13 +22,15 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look], edges: str = "hpd") -> 
     if not tables or not names:
         return Picture(NAME, TITLE, "", reason="no run reports its output tokens")
     used = [place for place in range(len(names)) if any(rows[place].get("pages") for rows in tables.values())]
-    canvas = Canvas(NAME, width=11, height=3.7, columns=3)
+    counts = _counts(tables)
+    labels = [f"{_short(names[place])}\n{counts[place]} page{'s' * (counts[place] != 1)}" for place in used]
+    canvas = Canvas(NAME, width=WIDE, height=3.9, columns=3)
     for axes, (field, title) in zip(canvas.axes, PANELS, strict=True):
-        _counts(axes, tables, used)
+        _columns(axes, [counts[place] for place in used])
         for key, rows in tables.items():
             _line(axes, rows, used, field, looks[key])
         axes.set_title(title, loc="left", fontsize=10.5, color=MUTED)
-        axes.set_xticks(range(len(used)), [_short(names[place]) for place in used])
+        axes.set_xticks(range(len(used)), labels)
         axes.set_ylim(bottom=0)
     canvas.axes[1].set_xlabel("output tokens of a page")
     canvas.legend_below(canvas.axes[0])
@@ -47,19 +49,19 @@ def bucket_rows(run: Run, edges: str) -> list[dict[str, Any]]:
     return rows if any(row.get("pages") for row in rows) else []
 
 
-def _counts(axes: Axes, tables: Mapping[str, Sequence[Mapping[str, Any]]], used: Sequence[int]) -> None:
-    """Share of pages in each bucket as columns in the background, of the run with the most pages."""
+def _counts(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[int]:
+    """Pages in each bucket, of the run with the most pages."""
     rows = max(tables.values(), key=lambda rows: sum(row.get("pages") or 0 for row in rows))
-    total = sum(row.get("pages") or 0 for row in rows)
+    return [int(row.get("pages") or 0) for row in rows]
+
+
+def _columns(axes: Axes, counts: Sequence[int]) -> None:
+    """Share of pages in each bucket as columns in the background."""
     behind = axes.twinx()
-    behind.bar(range(len(used)), [rows[place]["pages"] / total for place in used], 0.72, color=GRID, alpha=0.55)
+    behind.bar(range(len(counts)), [count / sum(counts) for count in counts], 0.72, color=GRID, alpha=0.55)
     behind.set_ylim(0, 1)
     behind.set_axis_off()
     axes.set_zorder(behind.get_zorder() + 1)
-    for x, place in enumerate(used):
-        behind.annotate(
-            str(rows[place]["pages"]), (x, 0.005), ha="center", va="bottom", fontsize=8, color=MUTED, xycoords="data"
-        )
 
 
 def _line(axes: Axes, rows: Sequence[Mapping[str, Any]], used: Sequence[int], field: str, look: Look) -> None:

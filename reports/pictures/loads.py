@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from reports.pictures.canvas import Canvas, Look, Picture
+from reports.pictures.canvas import WIDE, Canvas, Look, Picture
 from reports.run_files import Run
 
 NAME = "loads"
@@ -19,7 +19,7 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
     lines = {key: points for key, points in load_points(runs).items() if len({load for load, _ in points}) > 1}
     if not lines:
         return Picture(NAME, TITLE, "", reason="no system was driven at more than one load (evalkit infer --bs 16,64)")
-    canvas = Canvas(NAME, width=8.6, columns=2)
+    canvas = Canvas(NAME, width=WIDE, height=3.9, columns=2)
     for axes, (figure, title) in zip(canvas.axes, PANELS, strict=True):
         for key, points in lines.items():
             shown = [(load, value) for load, figures in sorted(points, key=lambda point: point[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reports.pictures.canvas import INK, MUTED, Canvas, Look, Picture
+from reports.pictures.canvas import INK, MUTED, Canvas, Look, Picture, beside
 from reports.run_files import Run
 
 NAME = "parts"
@@ -25,7 +25,7 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
         for name, steps in found.items():
             place += 1
             axes.barh(place, steps, 0.62, color=looks[run.key].colour, alpha=0.85)
-            axes.text(steps, place, f" {steps:,.0f} ({first / steps:.2f}x)", va="center", fontsize=9, color=INK)
+            beside(axes, steps, place, f"{steps:,.0f} ({first / steps:.2f}x)")
             ticks.append((place, name))
         place += 1.3
     axes.set_yticks([at for at, _ in ticks], [name for _, name in ticks], color=INK)

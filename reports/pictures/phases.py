@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reports.pictures.canvas import INK, MUTED, Canvas, Look, Picture
+from reports.pictures.canvas import INK, MUTED, Canvas, Look, Picture, beside
 from reports.run_files import Run
 
 NAME = "phases"
@@ -22,8 +22,8 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
         colour = looks[run.key].colour
         axes.barh(place, prefill_s, 0.55, color=colour, alpha=0.45, label="encoder and prefill" if not place else None)
         axes.barh(place, decode_s, 0.55, left=prefill_s, color=colour, label="decode" if not place else None)
-        ratio = f"  decode {decode_s / prefill_s:.1f}x" if prefill_s > 0 else ""
-        axes.text(prefill_s + decode_s, place, ratio, va="center", fontsize=9, color=INK)
+        ratio = f"decode {decode_s / prefill_s:.1f}x" if prefill_s > 0 else ""
+        beside(axes, prefill_s + decode_s, place, ratio)
     axes.set_yticks(range(len(rows)), [looks[run.key].label for run, _ in rows], color=INK)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from reports.columns import BY_NAME
-from reports.pictures.canvas import INK, Canvas, Look, Picture
+from reports.pictures.canvas import INK, WIDE, Canvas, Look, Picture
 from reports.run_files import Run
 
 NAME = "spread"
@@ -21,7 +21,7 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
     shown = [metric for metric in METRICS if values[metric]]
     if not shown:
         return Picture(NAME, TITLE, "", reason="no run has scores of pages")
-    canvas = Canvas(NAME, width=2.9 * max(len(shown), 2), height=3.4, columns=len(shown))
+    canvas = Canvas(NAME, width=WIDE, height=3.6, columns=len(shown))
     for axes, metric in zip(canvas.axes, shown, strict=True):
         for key, found in values[metric].items():
             xs, ys = survival(found)

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.pictures.canvas import INK, MUTED, SERIES, Canvas, Picture
+from reports.pictures.canvas import INK, MUTED, SERIES, WIDE, Canvas, Picture, beside
 
 NAME = "timeline"
 TITLE = "Branches of one request"
-MOST_BRANCHES = 120
+MOST_BRANCHES = 80
+ROW_INCHES = 0.11
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,13 @@ def draw(title: str, branches: list[Branch], provenance: str, name: str = NAME) 
     shown = branches[:MOST_BRANCHES]
     if not shown:
         return Picture(name, TITLE, "", reason="no server reports when the branches of a request began and ended")
-    canvas = Canvas(name, height=1.0 + 0.17 * max(len(shown), 4))
+    canvas = Canvas(name, width=WIDE, height=1.0 + ROW_INCHES * max(len(shown), 8))
     axes = canvas.axes[0]
     for place, branch in enumerate(shown):
         colour = SERIES[0] if branch.layout else SERIES[1]
         axes.plot([branch.born_s, branch.started_s], [place, place], color=MUTED, linewidth=1)
         axes.barh(place, branch.ended_s - branch.started_s, 0.66, left=branch.started_s, color=colour)
-        axes.text(branch.ended_s, place, f" {branch.tokens}", va="center", fontsize=7.5, color=MUTED)
+        beside(axes, branch.ended_s, place, str(branch.tokens), 7)
     axes.invert_yaxis()
     axes.set_yticks([0, *([len(shown) - 1] if len(shown) > 1 else [])],
                     ["layout", *([f"branch {len(shown) - 1}"] if len(shown) > 1 else [])], color=INK)  # fmt: skip
@@ -46,7 +47,7 @@ def draw(title: str, branches: list[Branch], provenance: str, name: str = NAME) 
         f"{title} ({provenance}). Top bar: layout stream; below: content branches in reading order, each begun when "
         f"its block was found. Thin lines are waiting, numbers are tokens.{left_out}"
     )
-    return Picture(name, TITLE, caption, canvas.svg(f"{TITLE}: {len(shown)} branches"))
+    return Picture(name, TITLE, caption, canvas.svg(f"{TITLE}: {len(shown)} branches"), wide=True)
 
 
 def branches_of(extra: Mapping[str, Any]) -> tuple[list[Branch], str]:
