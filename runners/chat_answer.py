@@ -14,6 +14,8 @@ from typing import Any
 from evalkit.types import FinishState, TokenCounts
 
 MAX_REASON = 300
+MAX_EVENT_BYTES = 4 * 1024 * 1024
+MAX_METRICS_CHARS = 1024 * 1024
 EMULATED_HEADER = "x-evalkit-emulated"
 TRUNCATING = {"length": "length: max_tokens reached", "repetition": "repetition: stopped in a loop by the server"}
 
@@ -51,6 +53,9 @@ class ChatAnswer:
             return
         lines = (self._pending + data).split(b"\n")
         self._pending = lines.pop()
+        if len(self._pending) > MAX_EVENT_BYTES:
+            self._note_fault("malformed: an event of over 4 MiB")
+            self._pending = b""
         for line in lines:
             if line.startswith(b"data:"):
                 self._on_event(line[5:].strip(), time_s)
@@ -80,7 +85,7 @@ class ChatAnswer:
         if isinstance(event.get("usage"), dict):
             self.usage = event["usage"]
         if isinstance(event.get("metrics"), dict):
-            self.metrics = event["metrics"]
+            self.metrics = _storable(event["metrics"])
         choices = event.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict):
@@ -148,6 +153,15 @@ class ChatAnswer:
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _storable(metrics: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A server's own figures, unless they hold what JSON cannot (NaN, infinity) or are absurdly long."""
+    try:
+        text = json.dumps(metrics, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    return metrics if len(text) <= MAX_METRICS_CHARS else None
 
 
 def _shown(data: bytes) -> str:

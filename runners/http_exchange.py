@@ -105,17 +105,16 @@ class Connection(asyncio.Protocol):
         if self._parser is None:
             self.close()
             return
-        if not self._status:
-            self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES:
-                self._fail("malformed: headers over 64 KiB")
-                return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self._fail("malformed: the server wants to change the protocol")
         except httptools.HttpParserError as error:
             self._fail(f"malformed: not an HTTP answer ({error})")
+        if not self._status:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._fail("malformed: headers over 64 KiB")
 
     def connection_lost(self, error: Exception | None) -> None:
         self.closed = True
@@ -137,13 +136,14 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         assert self._parser is not None
+        if self._receiver is None:  # a second answer to one request
+            return
         status = int(self._parser.get_status_code())
         if status < 200:
             self._headers = {}
             return
         self._status = status
-        if self._receiver is not None:
-            self._receiver.on_head(self._status, self._headers)
+        self._receiver.on_head(self._status, self._headers)
 
     def on_body(self, data: bytes) -> None:
         self._body_bytes += len(data)
@@ -154,10 +154,12 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         assert self._parser is not None
-        if not self._status or self._finished is None or self._finished.done():
-            return
-        self.reusable = bool(self._parser.should_keep_alive())
-        self._finished.set_result(None)
+        if self._receiver is None:
+            self.reusable = False
+        elif self._status and self._finished is not None and not self._finished.done():
+            self.reusable = bool(self._parser.should_keep_alive())
+            self._receiver = None
+            self._finished.set_result(None)
 
     # --- one exchange --------------------------------------------------------------------------------------
 

@@ -98,6 +98,10 @@ IN_BAND = Raw(
     b'data: {"error": {"message": "EngineCore died", "code": 500}}\n\ndata: [DONE]\n\n'
 )
 TOO_LONG_HEAD = Raw(b"HTTP/1.1 200 OK\r\n" + b"X-Filler: " + b"a" * 70_000)
+LONG_EVENT = Raw(
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " + b"a" * 6_000_000 + b"\n\ndata: [DONE]\n\n"
+)
+TWO_ANSWERS = Raw(HTML.data + STATUS_500.data)
 FAULTS: list[tuple[str, Behaviour, FinishState, str, str | None]] = [
     ("status_500", STATUS_500, FinishState.ERROR, "http_status: 500 CUDA error", None),
     ("html", HTML, FinishState.ERROR, "not_json: text/html", None),
@@ -108,6 +112,8 @@ FAULTS: list[tuple[str, Behaviour, FinishState, str, str | None]] = [
     ("no_http", Raw(b"SSH-2.0-OpenSSH_9.2\r\n"), FinishState.ERROR, "malformed: not an HTTP answer", None),
     ("endless_head", TOO_LONG_HEAD, FinishState.ERROR, "malformed: ", None),
     ("in_band_error", IN_BAND, FinishState.ERROR, "server_error: EngineCore died", None),
+    ("endless_event", LONG_EVENT, FinishState.ERROR, "malformed: an event of over 4 MiB", None),
+    ("two_answers", TWO_ANSWERS, FinishState.ERROR, "not_json: text/html", None),
     ("max_tokens", Answer(finish_reason="length"), FinishState.TRUNCATED, "length: ", "# Title\nbody"),
     ("loop_stopped", Answer(finish_reason="repetition"), FinishState.TRUNCATED, "repetition: ", "# Title\nbody"),
     ("aborted", Answer(finish_reason="abort"), FinishState.ERROR, "stopped: finish_reason abort", None),
@@ -142,6 +148,48 @@ def test_usage_that_is_no_count_is_absent(tmp_path: Path) -> None:
     (output,) = by_page(tmp_path / "run").values()
     assert output.state is FinishState.OK
     assert (output.tokens.input, output.tokens.output, output.tokens.cached_input) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [("\ud800 lone surrogate",), ("\x00\x1b[31m",), ("x" * 2_000_000,), tuple("ab" * 3000)],
+    ids=["surrogate", "control", "2 MB chunk", "6000 chunks"],
+)
+def test_hostile_text_is_kept_as_it_is(tmp_path: Path, chunks: tuple[str, ...]) -> None:
+    with serving(FakeChatServer(lambda page_id: Answer(chunks=chunks))) as server:
+        infer(tmp_path / "run", page_jobs(tmp_path / "images", 2), settings(server.url))
+    for output in by_page(tmp_path / "run").values():
+        assert (output.state, output.text) == (FinishState.OK, "".join(chunks))
+
+
+def test_server_figures_that_json_cannot_hold_are_left_out(tmp_path: Path) -> None:
+    odd = {"speculative_decoding": {"num_spec_steps": float("nan"), "draft_acceptance_rate": float("inf")}}
+    with serving(FakeChatServer(lambda page_id: Answer(metrics=odd))) as server:
+        infer(tmp_path / "run", page_jobs(tmp_path / "images", 1), settings(server.url))
+    (output,) = by_page(tmp_path / "run").values()
+    assert output.state is FinishState.OK
+    assert "server_metrics" not in output.extra
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+    jobs = page_jobs(tmp_path / "images", 6)
+    script = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from tests.stages.test_infer import page_jobs, settings\n"
+        "from evalkit.stages.infer import infer\n"
+        "def progress(done, total):\n"
+        "    if done == 5: os.killpg(0, signal.SIGINT)\n"
+        "infer(Path(sys.argv[1]), page_jobs(Path(sys.argv[2]), 6), settings(sys.argv[3]), on_progress=progress)\n"
+    )
+    with serving(FakeChatServer(lambda page_id: Hang() if page_id == "p004" else Answer())) as running:
+        words = [sys.executable, "-c", script, str(tmp_path / "run"), str(tmp_path / "images"), running.url]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=30, start_new_session=True, check=False)
+    assert "KeyboardInterrupt" in done.stderr
+    assert len(by_page(tmp_path / "run")) == 5
+    with serving(FakeChatServer()) as running:
+        assert infer(tmp_path / "run", jobs, settings(running.url)).states == {"ok": 6}
+        assert running.pages == ["p004"]
 
 
 def test_an_answer_without_the_system_s_marker_is_invalid(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,18 +48,32 @@ def environment() -> Path:
     return folder
 
 
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint with what it must answer, and the environment that runs it."""
+
+    environment: Path
+    folder: Path
+    truth: Mapping[str, Any]
+
+
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyServer]:
-    """A tiny InternVL with a Medusa draft, served by a real vLLM."""
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    """A tiny InternVL with a Medusa draft that answers with the block stream of one page."""
     folder = environment()
-    work = tmp_path_factory.mktemp("vllm")
+    work = tmp_path_factory.mktemp("checkpoint")
     rows = map(json.loads, (ROOT / "datasets/mini/streams.jsonl").read_text(encoding="utf-8").splitlines())
     (work / "stream.txt").write_text(next(row["fork"]["text"] for row in rows if row.get("page_id") == PAGE))
     script = str(SCRIPTS / "make_checkpoint.py")
-    words = [str(folder / "bin/python"), script, str(work / "model"), str(work / "stream.txt")]
+    words = [str(folder / "bin/python"), script, str(work), str(work / "stream.txt")]
     subprocess.run(words, check=True, capture_output=True)
-    truth = json.loads((work / "model/truth.json").read_text())
-    system = load_system(SYSTEM_FILE)
-    options = {"vllm": str(folder), "model": str(work / "model/internvl"), "start_timeout_s": 600}
-    with LAUNCHER.serve(system, work / "server", options) as served:
+    return Checkpoint(folder, work / "internvl", json.loads((work / "truth.json").read_text()))
+
+
+@pytest.fixture(scope="session")
+def tiny(checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyServer]:
+    """The checkpoint served by a real vLLM."""
+    system, truth = load_system(SYSTEM_FILE), checkpoint.truth
+    options = {"vllm": str(checkpoint.environment), "model": str(checkpoint.folder), "start_timeout_s": 600}
+    with LAUNCHER.serve(system, tmp_path_factory.mktemp("server"), options) as served:
         yield TinyServer(served, system, truth["text"], truth["tokens"], truth["steps"], truth["accepted"])

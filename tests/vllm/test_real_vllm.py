@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from evalkit.bench import BenchPlan, bench
 from evalkit.bench_summary import read_bench_summary, write_bench_summary
 from evalkit.dataset import load_dataset
 from evalkit.errors import UserError
 from evalkit.page_jobs import page_jobs
 from evalkit.requests_log import read_requests
+from evalkit.stages.bench import BenchPlan, bench
 from evalkit.stages.infer import infer
 from evalkit.store import read_json
 from evalkit.types import FinishState, InferSettings, Load
