@@ -15,6 +15,7 @@ from runners.server_facts import ask
 
 _NON_DEFAULT = re.compile(r"non-default args: (\{.*\})")
 _CACHE_CONFIG = re.compile(r"^vllm:cache_config_info\{(.*)\}", re.MULTILINE)
+_SCALAR = re.compile(r"'(\w+)': (True|False|-?\d+(?:\.\d+)?|'[^'\n]*')(?=[,}])")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 CACHE_FLAGS = ("enable-prefix-caching", "gpu-memory-utilization", "block-size", "num-gpu-blocks-override")
 
@@ -68,7 +69,8 @@ def logged_flags(text: str) -> dict[str, Any]:
     try:
         told = ast.literal_eval(match.group(1))
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return {}
+        # some releases print configuration objects among the values; then only plain values are taken
+        told = {key: _plain(value) for key, value in _SCALAR.findall(match.group(1))}
     return {str(key).replace("_", "-"): value for key, value in told.items()} if isinstance(told, dict) else {}
 
 
