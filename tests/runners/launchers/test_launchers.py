@@ -200,7 +200,7 @@ def test_flags_become_words() -> None:
         ),
         ("non-default args: {'a': __import__('os').system('true')}", {}),
         (
-            "non-default args: {'max_model_len': 16384, 'attention_config': AttentionConfig(backend=<A.B: 1>), 'dtype': 'x'}",
+            "non-default args: {'max_model_len': 16384, 'config': AttentionConfig(backend=<A.B: 1>), 'dtype': 'x'}",
             {"max-model-len": 16384, "dtype": "x"},
         ),
         ("non-default args: {" * 50, {}),
