@@ -10,12 +10,16 @@ from itertools import pairwise
 
 import numpy as np
 
+from evalkit.errors import UserError
 from evalkit.gate.config import OUTPUT_LENGTH, StatisticsSettings
 from evalkit.gate.verdict import PageMove
 from evalkit.snapshot import OVERALL, PageRow, Snapshot
 from evalkit.statistics import Labels, Matrix, bootstrap_means, effective_count, jackknife_means
 
 OVERALL_PARTS = ("text_edit", "table_teds", "formula_cdm")
+MAX_MEANS = 1000
+"""Greatest number of means that are resampled at once: 160 MB with 10,000 resamples of both sides."""
+
 _LEAST_STRATUM = 5
 
 
@@ -72,9 +76,14 @@ class PageTable:
     def bootstrap(self, selections: Sequence[Selection]) -> dict[Selection, Means]:
         """Means of both sides for every selection, from one set of resamples.
 
-        Overall is formed from the means of its parts in each resample.
+        Overall is formed from the means of its parts in each resample. Raises UserError over MAX_MEANS.
         """
         parts = list(dict.fromkeys(part for selection in selections for part in _parts(selection)))
+        if len(parts) > MAX_MEANS:
+            raise UserError(
+                f"the rules ask for {len(parts)} means of groups of pages, the limit is {MAX_MEANS}; "
+                "choose an attribute with fewer values for `by`"
+            )
         columns = np.column_stack([self._column(part, side) for part in parts for side in (0, 1)])
         replicates = bootstrap_means(
             columns, self._strata(), resamples=self._settings.resamples, seed=self._settings.seed

@@ -117,6 +117,14 @@ def test_many_groups_are_held_to_holm(tmp_path: Path) -> None:
     assert "over all groups" in one(many, "text_edit [shelf=0]").message
 
 
+def test_an_attribute_with_a_value_a_page_is_refused(tmp_path: Path) -> None:
+    rows = [{**row, "groups": {"serial": str(number)}} for number, row in enumerate(made_scores(400))]
+    run = load_side([write_run(tmp_path / "run", rows)])
+    config = GateConfig(accuracy=(AccuracyRule("overall", margin=1, by="serial"),), statistics=FEW)
+    with pytest.raises(UserError, match="ask for 1200 means of groups of pages, the limit is 1000"):
+        judge(run, run, config)
+
+
 def test_length_buckets_come_from_the_baselines_outputs(tmp_path: Path) -> None:
     baseline = load_side([write_run(tmp_path / "before", ROWS)])
     pages = [
