@@ -14,7 +14,7 @@ from runners.emulator.acceptance import Acceptance, most_tokens
 from runners.emulator.cost import Constants, CostModel, Drafter, Hardware, Model, Tower
 from runners.emulator.engine import Engine
 from runners.emulator.pages import Content
-from runners.emulator.variants import Forking, Limits, Variant
+from runners.emulator.variants import Crops, Forking, Limits, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ def deployment(name: str) -> Deployment:
         acceptance=_acceptance(rows["acceptance"][drafter]) if drafter else None,
         limits=Limits(**row.get("limits", {})),
         branch_closing=row.get("branch_closing", 1),
+        crops=Crops(**row["crops"]) if "crops" in row else Crops(),
     )
     cost = CostModel(
         hardware=hardware(row["hardware"]),

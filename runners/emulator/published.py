@@ -16,6 +16,7 @@ from runners.emulator.simulator import LoadShape, SimulatedLoad, Simulation, sim
 from runners.emulator.workload import draw, page_shape, synthetic_pages
 
 CONCURRENCIES = (16, 32, 64, 128, 256)
+TWO_STAGE_CONCURRENCIES = (16, 64)
 TOLERANCE = 0.15
 SEEDS = (0, 1, 2)
 HPD_PAGES, PADOC_PAGES = 1651, 384
@@ -42,7 +43,7 @@ class Comparison:
 def compare(progress: Callable[[str], None] = lambda part: None) -> list[Comparison]:
     """All comparisons, in the order of published.toml."""
     found: dict[str, float] = {}
-    for name, part in _PARTS.items():
+    for name, part in PARTS.items():
         progress(name)
         found.update(part())
     rows = tomllib.loads(files(__package__).joinpath("published.toml").read_text(encoding="utf-8"))["row"]
@@ -57,6 +58,7 @@ def broken_orders(rows: Sequence[Comparison]) -> list[str]:
     by_name = {row.name: row for row in rows}
     pairs = [("hpd_ar_pps", "hpd_pps"), ("hunyuan_dflash_latency", "hunyuan_ar_latency")]
     pairs += [(f"padoc_sequential_pps_C{c}", f"padoc_pps_C{c}") for c in CONCURRENCIES]
+    pairs += [(f"padoc_pps_C{c}", f"two_stage_pps_C{c}") for c in TWO_STAGE_CONCURRENCIES]
     pairs += [(f"padoc_p95_C{c}", f"padoc_sequential_p95_C{c}") for c in CONCURRENCIES]
     pairs += [
         ("hunyuan_dflash_gain_short", "hunyuan_dflash_gain_long"),
@@ -137,6 +139,15 @@ def _padoc_pair(concurrency: int, seed: int) -> dict[str, float]:
     return found
 
 
+def _two_stage() -> dict[str, float]:
+    found = {}
+    for concurrency in TWO_STAGE_CONCURRENCIES:
+        pages = [synthetic_pages("two-stage", PADOC_PAGES, seed) for seed in SEEDS]
+        runs = [simulate(deployment("two-stage"), drawn, SimulatedLoad(concurrency)) for drawn in pages]
+        found[f"two_stage_pps_C{concurrency}"] = float(np.mean([run.pps for run in runs]))
+    return found
+
+
 def _hunyuan() -> dict[str, float]:
     pages = synthetic_pages("hunyuan", 96, 0)
     many = synthetic_pages("hunyuan", 2000, 1)
@@ -164,10 +175,11 @@ def _hunyuan_pair(pages: Sequence[PageTokens], in_flight: int) -> tuple[Simulati
     return simulate(deployment("hunyuan-ar"), pages, load), simulate(deployment("hunyuan-dflash"), pages, load)
 
 
-_PARTS: dict[str, Callable[[], dict[str, Any]]] = {
+PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "HPD-Parsing": _hpd,
     "HPD-Parsing, longest bucket": _hpd_longest_bucket,
     "PaDoc, paths": _padoc_paths,
     "PaDoc": _padoc,
     "HunyuanOCR-1.5": _hunyuan,
+    "two stages": _two_stage,
 }
