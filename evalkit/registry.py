@@ -75,6 +75,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "site": "evalkit.stages.report:make_report",
         "builder": "reports.site:build_site",
         "server": "reports.serve:serve_site",
+        "comparison": "reports.comparison:write_comparison",
     },
     "executor": {},
     "doctor": {

@@ -69,6 +69,16 @@ SCORES = (
         Source.SCORE, "low", 4, shown=False,
     ),
     Column(
+        "table_edit",
+        "TableEdit",
+        "0-1",
+        "Edit distance of tables as HTML / length of the longer, mean over pages with tables. 0 is perfect.",
+        Source.SCORE,
+        "low",
+        4,
+        shown=False,
+    ),
+    Column(
         "page_iou", "PageIoU", "%",
         "Area of the page on which predicted and annotated layout agree / area that either covers, mean over pages.",
         Source.SCORE, "high", 2, 100.0, shown=False,

@@ -10,6 +10,7 @@ from evalkit.types import PageScore
 from reports.columns import BY_NAME
 from reports.run_files import Run, safe_name
 
+MOST_FILES = 600
 PARTS = ("text_edit", "table_teds", "formula_cdm", "read_order_edit")
 
 
@@ -57,8 +58,12 @@ def worst_first(run: Run, metric: str | None = None) -> list[PageScore]:
     return sorted(run.pages, key=lambda page: -badness(page, metric))
 
 
-def chosen_pages(pages: PageSet, most: int) -> list[str]:
-    """Up to `most` pages to be written: all when they are few, else the worst of every run and metric in turn."""
+def chosen_pages(pages: PageSet, most: int | None = None) -> list[str]:
+    """Up to `most` pages to be written: all when they are few, else the worst of every run and metric in turn.
+
+    None takes as many as make MOST_FILES views.
+    """
+    most = max(1, MOST_FILES // len(pages.runs)) if most is None else most
     if len(pages.page_ids) <= most:
         return list(pages.page_ids)
     rankings = [

@@ -11,7 +11,7 @@ from evalkit.types import PageScore
 from reports.columns import BY_NAME, written
 from reports.markup import render
 from reports.page_images import reduced
-from reports.page_order import PARTS, PageSet, chosen_pages, worst_first
+from reports.page_order import PARTS, PageSet, worst_first
 from reports.page_rows import PageRows
 from reports.page_view import ELEMENTS, FormulaPicture, drawing, shown_page
 from reports.pictures import timeline
@@ -19,7 +19,6 @@ from reports.run_files import Run
 from reports.truth import TruthPage, read_truth
 
 FOLDER = "pages"
-MOST_FILES = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +32,13 @@ class Neighbours:
 
 
 class PageSite:
-    """All page views over one data set; `written_pages` are those that are files, or every page when served."""
+    """Page views over one data set; `written_pages` are those that are files, or every page when served."""
 
-    def __init__(
-        self, pages: PageSet, *, most: int | None = None, every: bool = False, picture: FormulaPicture | None = None
-    ) -> None:
-        self._picture = picture
+    def __init__(self, pages: PageSet, written_pages: Sequence[str], picture: FormulaPicture | None = None) -> None:
         self.pages = pages
+        self.written_pages = list(written_pages)
+        self._picture = picture
         self._numbers = pages.numbers()
-        limit = most if most is not None else max(1, MOST_FILES // max(1, len(pages.runs)))
-        self.written_pages = list(pages.page_ids) if every else chosen_pages(pages, limit)
         self._rows: dict[str, PageRows] = {}
         self._scores = {run.key: {page.page_id: page for page in run.pages} for run in pages.runs}
         self._orders = {run.key: self._order(run) for run in pages.runs}

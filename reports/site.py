@@ -14,7 +14,7 @@ from reports.columns import COLUMNS, Source, text_of, value_of, written
 from reports.heatmap import heat_maps
 from reports.leaderboard import Section, Standing, marks, sections
 from reports.markup import ASSETS, printable, render
-from reports.page_order import PARTS, badness, page_sets, worst_first
+from reports.page_order import PARTS, badness, chosen_pages, page_sets, worst_first
 from reports.page_site import FOLDER as PAGES
 from reports.page_site import PageSite
 from reports.page_view import FormulaPicture
@@ -52,7 +52,8 @@ class Site:
         self._published = published
         self.sections: list[Section] = sections(self.runs, standings)
         self.page_sites = [
-            PageSite(pages, most=worst_pages, every=every_page, picture=picture) for pages in page_sets(self.runs)
+            PageSite(pages, pages.page_ids if every_page else chosen_pages(pages, worst_pages), picture)
+            for pages in page_sets(self.runs)
         ]
         self._site_of = {run.key: site for site in self.page_sites for run in site.pages.runs}
         self._pictures: list[Picture] | None = None
@@ -128,24 +129,26 @@ def build_site(
     site = Site(folders, standings=standings, published=published, worst_pages=worst_pages, picture=picture)
     shutil.rmtree(out / PAGES, ignore_errors=True)
     shutil.rmtree(out / "runs", ignore_errors=True)
-    _write_assets(out)
+    write_assets(out)
     for name, export in EXPORTS.items():
         write_text(out / name, printable(export(site.sections)))
     for run in site.runs:
         _write(out / "runs" / f"{run.key}.html", site.run_page(run))
     for pages in site.page_sites:
-        _write_pages(out, pages)
+        write_pages(out, pages)
     write_text(out / INDEX, site.index())
     return out / INDEX
 
 
-def _write_assets(out: Path) -> None:
+def write_assets(out: Path) -> None:
+    """Style sheet and script of every page."""
     for asset in sorted(ASSETS.iterdir()):
         if asset.suffix in {".css", ".js"}:
             write_text(out / "assets" / asset.name, asset.read_text(encoding="utf-8"))
 
 
-def _write_pages(out: Path, site: PageSite) -> None:
+def write_pages(out: Path, site: PageSite) -> None:
+    """All page views over a data set, with their images."""
     folder = out / PAGES / site.pages.key
     for run, page_id in site.files():
         _write(folder / run.key / site.file_name(page_id), site.view(run, page_id))

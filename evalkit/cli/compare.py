@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 HELP = """
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a part of the signature that may differ",
     )
+    parser.add_argument("--html", type=Path, metavar="DIR", help="also write a page with the views of these pages")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -48,4 +50,8 @@ def run(args: argparse.Namespace) -> int:
         )
     found = compare(first, second, by=args.by, top=max(args.top, 0))
     print(dumps(found, indent=2) if args.json else comparison_table(found))
+    if args.html is not None:
+        from evalkit.stages.report import write_comparison
+
+        print(write_comparison(found, [args.first, args.second], args.html), file=sys.stderr)
     return 0

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import registry
+from evalkit.compare import Comparison
 from evalkit.errors import EvalkitError, UserError
 from evalkit.protocols.omnidocbench_v16.cdm_text import CdmTexts, as_rendered
 from evalkit.ranking import Standing, standings
-from evalkit.store import read_json, read_jsonl
+from evalkit.store import read_json, read_jsonl, to_plain
 from evalkit.types import PageScore
 
 FOLDER = "report"
@@ -43,8 +44,15 @@ def serve_report(runs: Sequence[Path], port: int = 0) -> None:
     )
 
 
+def write_comparison(found: Comparison, sides: Sequence[Path], out: Path) -> Path:
+    """Write the page of a comparison and return it. Sides that are run folders get views of the pages that moved."""
+    folders = [side for side in sides if side.is_dir()]
+    page: Path = registry.load("report", "comparison")(to_plain(found), out, folders, FormulaPictures(MOST_PICTURES))
+    return page
+
+
 class FormulaPictures:
-    """Draws what CDM compared of a scored pair, up to a number of pictures; None for other pairs and without TeX."""
+    """Draws what CDM compared of an imperfect pair, up to a number of pictures; None for others and without TeX."""
 
     def __init__(self, most: int | None = None) -> None:
         self._left = most
@@ -53,7 +61,8 @@ class FormulaPictures:
         """SVG of a pair of evaluate/pairs.jsonl with its row of pair_scores.jsonl."""
         texts = (pair.get("details") or {}).get("cdm")
         scored = (score.get("scores") or {}).get("formula_cdm") or {}
-        if self._left == 0 or scored.get("value") is None or not texts:
+        matched = pair.get("gt_idx") and pair.get("pred_idx")
+        if self._left == 0 or not texts or not matched or scored.get("value") in (None, 1.0):
             return None
         rendered = as_rendered(CdmTexts(**texts))
         better = (scored.get("details") or {}).get("alternative")

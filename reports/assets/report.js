@@ -181,7 +181,10 @@ function setUpPage() {
   if (only) only.addEventListener("change", () => document.body.classList.toggle("only-different", only.checked));
   if (location.hash === "#embedded") document.body.classList.add("embedded");
   const beside = document.getElementById("beside");
-  if (beside) beside.addEventListener("change", () => compareWith(beside.value, beside.selectedOptions[0].textContent));
+  if (!beside) return;
+  const compare = () => compareWith(beside.value, beside.selectedOptions[0].textContent);
+  beside.addEventListener("change", compare);
+  if (location.hash === "#compared") { beside.selectedIndex = 1; compare(); }
 }
 
 function compareWith(link, title) {
