@@ -139,7 +139,7 @@ def test_bytes_depend_neither_on_workers_nor_on_hash_seed_nor_on_file_order(tmp_
     files = {f"p{number}.md": GOOD.replace("fox", f"fox {number}") * (1 + number % 3) for number in range(20)}
     make(tmp_path, files)
     command = [sys.executable, "-m", "evalkit.cli.main", "evaluate", "--no-cdm", "--dataset", str(tmp_path / "gt.json")]
-    for number, workers in enumerate((1, 2, 3)):
+    for number, workers in enumerate((1, 2)):
         copy = tmp_path / f"pred{number}"
         copy.mkdir()
         for name in sorted(files, reverse=bool(number % 2)):
@@ -150,9 +150,9 @@ def test_bytes_depend_neither_on_workers_nor_on_hash_seed_nor_on_file_order(tmp_
         )
     runs = [
         {file.name: file.read_bytes() for file in sorted((tmp_path / f"run{n}" / "evaluate").rglob("*.json*"))}
-        for n in range(3)
+        for n in range(2)
     ]
-    assert runs[0] == runs[1] == runs[2]
+    assert runs[0] == runs[1]
     assert len(runs[0]) == 10
 
 
