@@ -146,7 +146,7 @@ class MatchPolicy:
     official_page_limit_s: float = 420.0
     """The official time limit for matching a page."""
     official_call_s: float = 3e-7
-    """The official's time for one distance of short texts, Python included (measured; its order of magnitude counts)."""
+    """The official's time for one distance of short texts, Python included (measured; the magnitude counts)."""
     official_cell_s: float = 4e-11
     """The official's further time for each pair of characters compared (measured with it)."""
 

@@ -23,7 +23,7 @@ from evalkit.protocols.omnidocbench_v16.formula.prepare import (
 from evalkit.protocols.omnidocbench_v16.formula.rows import FormulaRule, is_complete, with_scored_categories
 from evalkit.protocols.omnidocbench_v16.formula_rows import normalize_logic_braces
 from evalkit.protocols.omnidocbench_v16.match.pair import PairRecord
-from evalkit.protocols.omnidocbench_v16.match.quick import match_quick
+from evalkit.protocols.omnidocbench_v16.match.quick import match_page
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.records import GtItem
 from evalkit.protocols.omnidocbench_v16.rules import rule
@@ -104,7 +104,7 @@ def _whole(
     """
     preds = pred_formulas(ordered)
     quick = with_scored_categories(
-        match_quick(page.items, [one.item for one in formulas], "formula", page.page_id, split_pred_formula=False)
+        match_page(page.items, [one.item for one in formulas], page.page_id, split_pred_formula=False).pairs
     )
     for rows in (
         quick,

@@ -39,18 +39,6 @@ class QuickMatch:
         return self.official_join_s > limits.official_join_limit_s or self.official_s > limits.official_page_limit_s
 
 
-def match_quick(
-    gt_items: Sequence[GtItem],
-    pred_items: Sequence[PredItem],
-    line_type: str,
-    page_id: str,
-    *,
-    split_pred_formula: bool = True,
-) -> list[PairRecord]:
-    """The pairs of a page, as match_page gives them; `line_type` makes no difference, each item is read by its kind."""
-    return list(match_page(gt_items, pred_items, page_id, split_pred_formula=split_pred_formula).pairs)
-
-
 def match_page(
     gt_items: Sequence[GtItem],
     pred_items: Sequence[PredItem],

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evalkit.protocols.omnidocbench_v16.match.quick import match_page, match_quick
+from evalkit.protocols.omnidocbench_v16.match.quick import match_page
 from tests.protocols.omnidocbench_v16.match.pages import gt_item, official_row, pred_item
 
 PAGES = [
@@ -36,13 +36,12 @@ def test_the_kept_pages_meet_every_rule() -> None:
     rules = {
         pair.rule
         for page in PAGES
-        for pair in match_quick(
+        for pair in match_page(
             [gt_item(block) for block in page["gt"]],
             [pred_item(item) for item in page["pred"]],
-            "text_all",
             "page",
             split_pred_formula=page["split_pred_formula"],
-        )
+        ).pairs
     }
     assert rules == {
         "only_pair",

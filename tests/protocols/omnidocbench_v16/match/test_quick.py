@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from evalkit.protocols.omnidocbench_v16.match.ignored import claim_ignored
 from evalkit.protocols.omnidocbench_v16.match.lines import gt_lines, pred_lines
 from evalkit.protocols.omnidocbench_v16.match.pair import PairRecord
 from evalkit.protocols.omnidocbench_v16.match.present import join_texts, most_common_category
-from evalkit.protocols.omnidocbench_v16.match.quick import match_page, match_quick
+from evalkit.protocols.omnidocbench_v16.match.quick import match_page
 from evalkit.protocols.omnidocbench_v16.records import GtItem, PredItem
 from tests.protocols.omnidocbench_v16.match.pages import pieces, texts
 
 
-def summary(pairs: list[PairRecord]) -> list[tuple[tuple[int, ...], tuple[int, ...], float, str]]:
+def summary(pairs: Iterable[PairRecord]) -> list[tuple[tuple[int, ...], tuple[int, ...], float, str]]:
     return [(pair.gt_idx, pair.pred_idx, pair.edit, pair.rule) for pair in pairs]
 
 
@@ -29,27 +31,25 @@ def summary(pairs: list[PairRecord]) -> list[tuple[tuple[int, ...], tuple[int, .
         ),
     ],
 )
-def test_match_quick(gts: list[str], preds: list[str], expected: list[object]) -> None:
-    assert summary(match_quick(texts(*gts), pieces(*preds), "text_all", "page")) == expected
+def test_match_page(gts: list[str], preds: list[str], expected: list[object]) -> None:
+    assert summary(match_page(texts(*gts), pieces(*preds), "page").pairs) == expected
 
 
 def test_without_a_partner_inline_formulas_take_all_unmatched_pieces_with_them() -> None:
     inline = PredItem("equation_isolated", "$x$", (50, 53), "equation_inline")
-    found = match_quick(texts("abcd", "efgh"), [*pieces("abcd", "efgh"), inline], "text_all", "page")
+    found = match_page(texts("abcd", "efgh"), [*pieces("abcd", "efgh"), inline], "page").pairs
     assert summary(found) == [((0,), (0,), 0.0, "assignment"), ((1,), (1,), 0.0, "assignment")]
 
 
 def test_rows_of_a_formula_are_matched_one_by_one() -> None:
     gt = GtItem("equation_isolated", r"\[a+b \\ c-d\]", 4)
     pred = PredItem("equation_isolated", r"\[a+b \\ c-d\]", (10, 22), None)
-    found = match_quick([gt], [pred], "formula", "page")
+    found = match_page([gt], [pred], "page").pairs
     assert [(pair.gt, pair.gt_position, pair.pred_position, pair.edit) for pair in found] == [
         (r"\[a+b\]", (4.001,), 12, 0.0),
         (r"\[c-d\]", (4.002,), 19, 0.0),
     ]
-    [joined] = [
-        pair for pair in match_quick([gt], [pred], "formula", "page", split_pred_formula=False) if pair.pred_idx
-    ]
+    [joined] = [pair for pair in match_page([gt], [pred], "page", split_pred_formula=False).pairs if pair.pred_idx]
     assert joined.gt_idx == (0,)
 
 
@@ -66,7 +66,7 @@ def test_ignored_blocks_take_their_last_close_piece() -> None:
 
 def test_scored_and_ignored_blocks_come_one_after_the_other() -> None:
     gts = [*texts("Chapter one", category="header"), GtItem("text_block", "Some text", 2)]
-    found = match_quick(gts, pieces("Chapter one", "Some text"), "text_all", "page")
+    found = match_page(gts, pieces("Chapter one", "Some text"), "page").pairs
     assert [(pair.gt_category, pair.gt_idx, pair.pred_idx) for pair in found] == [
         ("text_block", (1,), (1,)),
         ("header", (0,), (0,)),
@@ -109,4 +109,4 @@ def test_a_long_paragraph_predicted_by_lines_is_matched_where_the_official_would
 )
 def test_thousands_of_single_characters_are_matched(preds: list[str]) -> None:
     gts = [chr(97 + place % 26) for place in range(1000)]
-    assert len({pair.gt_idx for pair in match_quick(texts(*gts), pieces(*preds), "text_all", "page")} - {()}) > 900
+    assert len({pair.gt_idx for pair in match_page(texts(*gts), pieces(*preds), "page").pairs} - {()}) > 900
