@@ -18,8 +18,9 @@ example: evalkit simulate --published
 
 Every figure is simulated: it comes from a model of the scheduler and of the hardware, fitted to published baselines,
 and never from a measurement. --published shows how far the model is from what was published. Lists are separated by
-commas and crossed. --pages takes a workload (hpd, padoc, padoc-sequential, hunyuan), a file of recorded streams, or the
-folder of a finished run, and then says what its model would have gained from forking.
+commas and crossed. --pages takes a workload (hpd, padoc, padoc-sequential, hunyuan, two-stage), a file of recorded
+streams, or the folder of a finished run, and then says what its model would have gained from forking; --dataset takes
+the lengths of a data set's truth.
 """
 
 
@@ -37,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--hardware", type=_names, metavar="LIST", help="A800-80GB, A100-80GB, H100, H200")
     parser.add_argument("--pages", default="hpd", help="workload, recorded streams, or run")
+    parser.add_argument(
+        "--dataset", metavar="NAME|JSON", help="token lengths estimated from a data set's truth instead"
+    )
     parser.add_argument("--count", type=int, help="pages (default: 1651 of a workload, all of a file)")
     parser.add_argument("--load", choices=("closed", "batches", "poisson"), default="closed", help="how pages arrive")
     parser.add_argument("--rate", type=float, default=1.0, help="pages a second of poisson arrivals")
@@ -92,7 +96,7 @@ def _grid(args: argparse.Namespace) -> int:
         max_streams=args.n_max or [None],
         occupancies=args.tau or [None],
         hardware=args.hardware or [None],
-        pages=args.pages,
+        **_pages(args),
         count=args.count,
         shape=args.load,
         rate_per_s=args.rate,
@@ -105,9 +109,19 @@ def _grid(args: argparse.Namespace) -> int:
         facts = {"provenance": "simulated", "pages": result.pages, "estimated": result.estimated}
         print(dumps({**facts, "rows": [row.plain() for row in result.rows]}, indent=2))
         return 0
-    print(f"simulated, not measured: {result.pages}{', regions guessed from paragraphs' if result.estimated else ''}")
+    print(f"simulated, not measured: {result.pages}{', lengths estimated' if result.estimated else ''}")
     print(_table(_COLUMNS, [_cells(row) for row in result.rows]))
     return 0
+
+
+def _pages(args: argparse.Namespace) -> dict[str, Any]:
+    if args.dataset is None:
+        return {"pages": args.pages}
+    from evalkit.dataset import load_dataset
+    from evalkit.truth_streams import stream_row
+
+    dataset = load_dataset(args.dataset)
+    return {"pages": f"truth of {dataset.name}", "rows": [stream_row(truth, "") for truth in dataset.pages]}
 
 
 _COLUMNS = (

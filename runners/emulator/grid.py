@@ -10,12 +10,15 @@ from typing import Any
 from runners.emulator.deployments import Deployment, deployment
 from runners.emulator.simulator import LoadShape, SimulatedLoad, simulate
 from runners.emulator.variants import Forking
-from runners.emulator.workload import PageSource, pages_of
+from runners.emulator.workload import PageSource, pages_of, pages_of_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """What to simulate. Lists are crossed; None in `windows` and the three after it means as the deployment has it."""
+    """What to simulate. Lists are crossed; None in `windows` and the three after it means as the deployment has it.
+
+    `rows`, where given, are rows of recorded streams to take in place of `pages`, which then only names them.
+    """
 
     deployments: Sequence[str]
     in_flight: Sequence[int] = (512,)
@@ -25,6 +28,7 @@ class Grid:
     occupancies: Sequence[float | None] = (None,)
     hardware: Sequence[str | None] = (None,)
     pages: str = "hpd"
+    rows: Sequence[Mapping[str, Any]] | None = None
     count: int | None = None
     shape: str = "closed"
     rate_per_s: float = 1.0
@@ -74,7 +78,10 @@ class GridResult:
 def run_grid(progress: Callable[[int, int], None] = lambda done, total: None, **options: Any) -> GridResult:
     """Simulate a grid; `options` are the fields of Grid."""
     grid = Grid(**options)
-    source = pages_of(grid.pages, grid.count, grid.seed)
+    if grid.rows is None:
+        source = pages_of(grid.pages, grid.count, grid.seed)
+    else:
+        source = pages_of_rows(grid.rows[: grid.count], grid.pages, estimated=True)
     settings = list(
         product(grid.hardware, grid.in_flight, grid.windows, grid.acceptances, grid.max_streams, grid.occupancies)
     )

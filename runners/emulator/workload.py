@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -172,13 +172,19 @@ def pages_of(source: str, count: int | None, seed: int) -> PageSource:
         return PageSource(pages, pages, f"workload {source}, {len(pages)} pages, seed {seed}")
     if path.is_dir():
         return _run_pages(path, count)
-    answers = [answer for _, row in read_rows(path) for answer in recorded_answers(row)]
-    plain = [answer for answer in answers if not answer.forked][:count]
-    forked = [answer for answer in answers if answer.forked][:count]
+    return pages_of_rows([row for _, row in read_rows(path)][:count], f"recorded streams {path.name}")
+
+
+def pages_of_rows(rows: Sequence[Mapping[str, Any]], about: str, estimated: bool = False) -> PageSource:
+    """Pages of rows of recorded streams or answers."""
+    answers = [answer for row in rows for answer in recorded_answers(row)]
+    plain = [answer for answer in answers if not answer.forked]
+    forked = [answer for answer in answers if answer.forked]
     return PageSource(
         [_with_image(answer.page_tokens(answer.page_id)) for answer in plain or forked],
         [_with_image(answer.page_tokens(answer.page_id)) for answer in forked or plain],
-        f"recorded streams {path.name}, {len(plain or forked)} pages",
+        f"{about}, {len(plain or forked)} pages",
+        estimated,
     )
 
 

@@ -60,6 +60,13 @@ def test_what_a_finished_run_would_have_gained(tmp_path: Path, capsys: pytest.Ca
     assert result["rows"][1]["critical_path_steps"] < 450
 
 
+def test_lengths_of_a_data_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "--dataset", "mini", "--bs", "8", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["pages"], result["estimated"]) == ("truth of mini, 28 pages", True)
+    assert result["rows"][1]["gain"] > 1.5
+
+
 def test_curves_are_drawn_and_labelled(tmp_path: Path) -> None:
     chart = tmp_path / "curves.svg"
     assert main(["simulate", "--pages", STREAMS, "--bs", "2,8", "--plot", str(chart)]) == 0
