@@ -133,9 +133,10 @@ def observe(run: Path) -> Observation:
     if not sessions:
         raise UserError(f"{run}: there is no finished or begun infer stage; run evalkit infer first")
     outputs = read_requests(folder / FILE)
-    whole = _whole_session(sessions, len(outputs))
+    rows = list(read_rows(folder / FILE))
+    whole = _whole_session(sessions, rows, len(outputs))
     if whole is not None:
-        outputs = [output for output in read_rows(folder / FILE) if output.extra.get("session") == whole.number]
+        outputs = [output for output in rows if output.extra.get("session") == whole.number]
     chosen = whole or sessions[-1]
     facts = _facts(folder, chosen, sessions) if chosen.facts is not None else None
     settings = chosen.settings
@@ -152,9 +153,10 @@ def observe(run: Path) -> Observation:
     return in_emulated_time(observation)
 
 
-def _whole_session(sessions: list[Session], pages: int) -> Session | None:
-    """The first drive that was not cut short and asked for every page."""
-    return next((session for session in sessions if session.facts is not None and session.pages >= pages), None)
+def _whole_session(sessions: list[Session], rows: list[RawOutput], pages: int) -> Session | None:
+    """The last drive that was not cut short and has a row for every page."""
+    counts = Counter(output.extra.get("session") for output in rows)
+    return next((one for one in reversed(sessions) if one.facts is not None and counts[one.number] >= pages), None)
 
 
 def _facts(folder: Path, chosen: Session, sessions: list[Session]) -> RunFacts:
