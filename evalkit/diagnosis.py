@@ -19,7 +19,6 @@ SCORE_PACKAGES = {
     "rapidfuzz": "edit distances",
     "numpy": "TEDS and matching",
     "scipy": "assignment of formulas and glyphs",
-    "beautifulsoup4": "table normalisation",
     "pylatexenc": "formulas to text, and CDM's tokens",
 }
 LEAST_FREE_GB = 2

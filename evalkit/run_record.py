@@ -20,7 +20,7 @@ from evalkit.store import read_json, to_plain, write_json
 from evalkit.types import RunRecord, System
 
 FILE = "run.json"
-RECORDED_PACKAGES = ("numpy", "scipy", "lxml", "rapidfuzz", "beautifulsoup4", "pylatexenc", "pandas")
+RECORDED_PACKAGES = ("numpy", "scipy", "lxml", "rapidfuzz", "pylatexenc", "pandas")
 
 
 def begin_run(

@@ -13,7 +13,7 @@ from evalkit.cli import main as cli
 from evalkit.cli.main import VERBS, main
 from evalkit.errors import NotComparableError
 
-HEAVY = {"numpy", "scipy", "pandas", "lxml", "matplotlib", "jinja2", "openai", "aiohttp", "bs4", "rapidfuzz"}
+HEAVY = {"numpy", "scipy", "pandas", "lxml", "matplotlib", "jinja2", "openai", "aiohttp", "rapidfuzz"}
 
 
 @pytest.mark.parametrize("verb", VERBS)
