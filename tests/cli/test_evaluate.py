@@ -1,0 +1,55 @@
+"""`evalkit evaluate` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalkit.cli.main import main
+from evalkit.store import write_json
+from tests.protocols.official import page
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    blocks = [{"category_type": "text_block", "order": 1, "text": "A text of some words."}]
+    write_json(tmp_path / "gt.json", [page("p.jpg", blocks)])
+    (tmp_path / "pred").mkdir()
+    (tmp_path / "pred" / "p.md").write_text("A text of some words.")
+    return tmp_path
+
+
+def test_table_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = ["--predictions", str(folder / "pred"), "--dataset", str(folder / "gt.json"), "--out", str(folder / "run")]
+    assert main(["evaluate", *places, "--no-cdm"]) == 0
+    shown = capsys.readouterr().out
+    assert "TextEdit" in shown
+    assert "0.000000" in shown
+    assert main(["evaluate", *places, "--no-cdm", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["text_edit"]["page_avg"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param("", "give a RUN", id="nothing"),
+        pytest.param("run", "give --dataset", id="run-without-record"),
+        pytest.param("--predictions none --out run --dataset gt.json", "no such folder", id="no-folder"),
+        pytest.param("--predictions pred --out run --dataset none.json", "none.json", id="no-data"),
+        pytest.param(
+            "--predictions pred --out run --dataset gt.json --protocol x", "Known: omnidocbench-1.6", id="protocol"
+        ),
+    ],
+)
+def test_user_errors(
+    arguments: list[str],
+    message: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(["evaluate", *arguments.split(), "--no-cdm"]) == 2
+    assert message in capsys.readouterr().err
