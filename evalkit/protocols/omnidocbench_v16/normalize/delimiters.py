@@ -73,6 +73,8 @@ def delimited_spans(text: str, delimiters: Sequence[Delimiter]) -> Iterator[Deli
     """Spans from left to right without overlap; where several delimiters open, the first that closes wins."""
     delimiters = tuple(delimiters)
     anywhere, openings = _compiled(delimiters)
+    if anywhere.search(text) is None:
+        return
     closings = [NextOccurrence(text, item.closing, unescaped=item.unescaped) for item in delimiters]
     line_feed = NextOccurrence(text, "\n")
     position = 0

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import lru_cache
 from typing import NamedTuple
 
 from evalkit.protocols.omnidocbench_v16.normalize.html_tokens import Token, Tokenizer, TokenKind
@@ -25,6 +26,7 @@ _LIST_ATTRIBUTES_OF = {
     "object": ("archive",), "area": ("rel",), "icon": ("sizes",), "iframe": ("sandbox",), "output": ("for",),
 }  # fmt: skip
 _WORD = re.compile(r"\S+")
+_REMEMBERED_CHARACTERS = 100_000
 
 
 class TextKind(Enum):
@@ -79,7 +81,16 @@ class Document:
 
 
 def parse_html(text: str) -> Document:
-    """The tree of an HTML text; any text has one."""
+    """The tree of an HTML text; any text has one. Extraction and normalising ask for the same tables."""
+    return _parse_and_remember(text) if len(text) <= _REMEMBERED_CHARACTERS else _parse(text)
+
+
+@lru_cache(maxsize=16)
+def _parse_and_remember(text: str) -> Document:
+    return _parse(text)
+
+
+def _parse(text: str) -> Document:
     tokenizer = Tokenizer(text)
     builder = _Builder()
     for token in tokenizer:
@@ -93,6 +104,8 @@ class _Builder:
         self._open_names: Counter[str] = Counter()
         self._closed_early: Counter[str] = Counter()
         self._data: list[str] = []
+        self._open_special = 0
+        self._open_preformatted = 0
 
     def add(self, token: Token) -> None:
         kind, value, attributes = token
@@ -123,7 +136,7 @@ class _Builder:
         element = Element(name, _with_lists_joined(name, attributes))
         self._open[-1].children.append(element)
         self._open.append(element)
-        self._open_names[name] += 1
+        self._count(name, 1)
 
     def _end(self, name: str) -> None:
         """Quirk: the end tag that a void element has after all is remembered and eaten, whichever comes first."""
@@ -138,18 +151,25 @@ class _Builder:
             return
         while True:
             closed = self._open.pop()
-            self._open_names[closed.name] -= 1
+            self._count(closed.name, -1)
             if closed.name == name:
                 return
+
+    def _count(self, name: str, change: int) -> None:
+        self._open_names[name] += change
+        if name in _SPECIAL_TEXT:
+            self._open_special += change
+        if name in _KEEPS_WHITESPACE:
+            self._open_preformatted += change
 
     def _flush(self, kind: TextKind = TextKind.TEXT) -> None:
         if not self._data:
             return
         text = "".join(self._data)
         self._data.clear()
-        if not text.strip(_BLANKS) and not any(self._open_names[name] for name in _KEEPS_WHITESPACE):
+        if not self._open_preformatted and not text.strip(_BLANKS):
             text = "\n" if "\n" in text else " "
-        if kind is TextKind.TEXT and any(self._open_names[name] for name in _SPECIAL_TEXT):
+        if kind is TextKind.TEXT and self._open_special:
             kind = TextKind.SPECIAL
         self._open[-1].children.append(Text(text, kind))
 
@@ -168,6 +188,8 @@ def _special(kind: TokenKind, value: str) -> tuple[TextKind, str]:
 
 def _with_lists_joined(name: str, attributes: dict[str, str]) -> dict[str, str]:
     """Attributes whose value is a list of words get single blanks between them."""
+    if not attributes:
+        return attributes
     own = _LIST_ATTRIBUTES_OF.get(name, ())
     return {
         key: " ".join(_WORD.findall(value)) if key in _LIST_ATTRIBUTES or key in own else value
