@@ -78,6 +78,8 @@ def summarize(observation: Observation, allowed: Collection[str] = ()) -> dict[s
         "system": observation.system.name,
         "title": observation.system.title,
         "baseline": observation.system.baseline,
+        "paradigm": observation.system.paradigm,
+        "speculative": observation.system.speculative,
         "mode": facts.mode if facts is not None else None,
         "provenance": Provenance.EMULATED if facts is not None and facts.emulated else Provenance.MEASURED,
         "valid": not invalid,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from evalkit.speedup import speedup_table
 from evalkit.types import MetricSummary, Summary
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def bench_table(result: BenchResult) -> str:
     lines = [BENCH_HEAD, *(_bench_line(system) for system in result.systems)]
     if any(system.emulated for system in result.systems):
         lines += ["", "* emulated: served by a model of the engine; neither speed nor accuracy was measured"]
+    if result.speedups:
+        lines += ["", speedup_table(result.speedups)]
     lines += ["", f"runs: {result.out}"]
     if result.report is not None:
         lines.append(f"report: {result.report}")

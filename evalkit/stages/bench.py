@@ -18,6 +18,7 @@ from evalkit.page_jobs import page_jobs, warmup_jobs
 from evalkit.progress import progress, say
 from evalkit.run_record import begin_run, first_pages
 from evalkit.serving import Launcher
+from evalkit.speedup import SpeedupRow, write_speedups
 from evalkit.stages.convert import convert_outputs
 from evalkit.stages.evaluate import evaluate
 from evalkit.stages.infer import infer, is_inferred
@@ -74,6 +75,7 @@ class BenchResult:
     out: Path
     systems: tuple[SystemResult, ...]
     report: Path | None = None
+    speedups: tuple[SpeedupRow, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -97,7 +99,8 @@ def bench(plan: BenchPlan) -> BenchResult:
             say(f"{system.name}: {error}")
             results.append(SystemResult(system.name, out / system.name, problem=str(error)))
     done = [result.run for result in results if result.problem is None]
-    return BenchResult(out, tuple(results), _report(done, out / "report"))
+    rows = write_speedups(out, done)
+    return BenchResult(out, tuple(results), _report(done, out / "report"), tuple(rows))
 
 
 def _report(runs: Sequence[Path], out: Path) -> Path | None:
