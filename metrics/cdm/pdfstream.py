@@ -233,6 +233,10 @@ def _matrix(numbers: Sequence[Any]) -> Matrix:
     return (a, b, c, d, e, f)
 
 
+def _rgb(red: float, green: float, blue: float) -> Colour:
+    return (float(red), float(green), float(blue))
+
+
 def _grey(level: float) -> Colour:
     return (float(level), float(level), float(level))
 
@@ -259,10 +263,10 @@ _ACTIONS: dict[bytes, Callable[[_Interpreter, list[Any]], None]] = {
     b"J": lambda run, numbers: run.set("square_caps", numbers[0] != 0),
     b"g": lambda run, numbers: run.set("fill", _grey(numbers[0])),
     b"G": lambda run, numbers: run.set("stroke", _grey(numbers[0])),
-    b"rg": lambda run, numbers: run.set("fill", tuple(map(float, numbers[:3]))),
-    b"RG": lambda run, numbers: run.set("stroke", tuple(map(float, numbers[:3]))),
-    b"k": lambda run, numbers: run.set("fill", _from_cmyk(*numbers[:4])),
-    b"K": lambda run, numbers: run.set("stroke", _from_cmyk(*numbers[:4])),
+    b"rg": lambda run, numbers: run.set("fill", _rgb(*numbers)),
+    b"RG": lambda run, numbers: run.set("stroke", _rgb(*numbers)),
+    b"k": lambda run, numbers: run.set("fill", _from_cmyk(*numbers)),
+    b"K": lambda run, numbers: run.set("stroke", _from_cmyk(*numbers)),
     b"BT": lambda run, _: run.start_line(IDENTITY),
     b"Tf": lambda run, given: run.select_font(given[0], given[1]),
     b"Td": lambda run, numbers: run.move(numbers[0], numbers[1]),

@@ -36,8 +36,7 @@ _MARKS = r"""
 """
 
 # Words that reach beyond the formula they stand in; such a formula is typeset in a run of its own.
-_FAR_REACHING = re.compile(
-    r"\^\^|[\\{]\s*(?:"
+_FAR_WORDS = (
     r"input|include|openin|openout|closein|closeout|read|readline|write|immediate|special|shipout|output|message|errmessage"
     r"|every\w+|[gex]?def|let|futurelet|global|globaldefs|long|outer|protected|\w*code|\w+char|csname|endcsname|expandafter"
     r"|scantokens|aftergroup|afterassignment|loop|repeat|\w*newcommand|providecommand|Declare\w+|\w*newenvironment"
@@ -46,8 +45,8 @@ _FAR_REACHING = re.compile(
     r"|cleardoublepage|pagebreak|footnote\w*|marginpar|begingroup|endgroup|bgroup|egroup|setbox|copy|box|un[hv]\w+|lastbox"
     r"|[hv]align|noalign|omit|span|if(?!f\b)\w*|else|fi|or|par|relpenalty|tracing\w+|show\w*|selectfont|pagestyle"
     r"|thispagestyle|CJK\w*|makeatletter|makeatother|verb|verbatim|lstlisting|comment|tabular[*x]|longtable"
-    r")(?![A-Za-z])"
 )
+_FAR_REACHING = re.compile(rf"\^\^|\\(?:{_FAR_WORDS})(?![A-Za-z])|\\(?:begin|end)\s*\{{\s*(?:{_FAR_WORDS})\s*\}}")
 
 
 def is_far_reaching(latex: str) -> bool:

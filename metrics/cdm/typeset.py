@@ -25,7 +25,8 @@ CANARY = (
 )
 CANARY_EVERY = 20  # formulas between two canaries: what one spoiler can cost
 MAX_FONTS_MADE = 8  # fonts made for one run before it is given up
-_ALONE_LIMITS = Limits(cpu_s=15)
+CPU_S = 10  # for one formula; an honest one needs a small part of a second
+FORMULAS_A_CPU_S = 10  # what each further formula of a shared run adds to its limit
 _JOB = "cdm"
 
 
@@ -59,14 +60,15 @@ class _Run:
 class Typesetter:
     """Runs TeX in a scratch folder. One instance a process."""
 
-    def __init__(self, workshop: Workshop, scratch: Path) -> None:
+    def __init__(self, workshop: Workshop, scratch: Path, cpu_s: int = CPU_S) -> None:
         self._workshop = workshop
         self._scratch = scratch
+        self._cpu_s = cpu_s
         self._fonts = FontCase()
 
     def alone(self, kind: Kind, paper: int, latex: str) -> Typeset:
         """Typeset one formula in a document of its own, as the official scorer does."""
-        done = self._run(kind, single_document(kind, paper, latex), {}, _ALONE_LIMITS)
+        done = self._run(kind, single_document(kind, paper, latex), {}, Limits(cpu_s=self._cpu_s))
         if done.timed_out:
             return Typeset(TexState.TIMEOUT, note="TeX did not end")
         if not done.pages:
@@ -92,7 +94,7 @@ class Typesetter:
     ) -> list[list[int]]:
         """Run a batch, note the results that can be believed, and return the batches that are still to run."""
         names, contents = _batch_files(batch, formulas)
-        limits = Limits(cpu_s=15 + len(batch) // 10)
+        limits = Limits(cpu_s=self._cpu_s + len(batch) // FORMULAS_A_CPU_S)
         done = self._run(kind, batch_document(kind, paper, names), contents, limits)
         found = {stretch.name: stretch for stretch in stretches(done.log)}
         if done.pages is None:
