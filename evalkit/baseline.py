@@ -11,7 +11,8 @@ from typing import Any
 
 from evalkit import __version__
 from evalkit.errors import InvalidFileError, NotComparableError, UserError, unknown_name
-from evalkit.snapshot import PageRow, Snapshot, SpeedFigure, SpeedRun, is_figure, read_snapshot
+from evalkit.run_snapshot import read_snapshot
+from evalkit.snapshot import PageRow, Snapshot, SpeedFigure, SpeedRun, is_figure
 from evalkit.store import dumps, read_json, write_text
 
 SCHEMA = "evalkit.baseline"
@@ -107,6 +108,13 @@ def _snapshot(path: Path, plain: Mapping[str, Any]) -> Snapshot:
                 **run,
                 "figures": {name: SpeedFigure(**figure) for name, figure in run["figures"].items()},
                 "broken_rules": tuple(run["broken_rules"]),
+                "groups": {
+                    attribute: {
+                        value: {name: SpeedFigure(**figure) for name, figure in figures.items()}
+                        for value, figures in values.items()
+                    }
+                    for attribute, values in run["groups"].items()
+                },
             }
         )
         for run in plain["speed"]

@@ -17,7 +17,8 @@ from evalkit.gate.config import AccuracyRule, StatisticsSettings
 from evalkit.gate.judge import metric_is_higher_better
 from evalkit.gate.page_table import OVERALL_PARTS
 from evalkit.gate.verdict import RuleResult, Verdict
-from evalkit.snapshot import PageRow, Snapshot, read_snapshot
+from evalkit.run_snapshot import read_snapshot
+from evalkit.snapshot import PageRow, Snapshot
 from evalkit.statistics import bootstrap_means
 
 PAGES = 1651

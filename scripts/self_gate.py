@@ -20,6 +20,7 @@ from evalkit import registry
 from evalkit.api import evaluate
 from evalkit.baseline import load_side, read_baseline, save_baseline
 from evalkit.dataset import Dataset, load_dataset
+from evalkit.errors import EvalkitError
 from evalkit.gate.config import load_config
 from evalkit.gate.judge import judge
 from evalkit.gate.outputs.text import table
@@ -116,11 +117,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--update", action="store_true", help="write the baselines again")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="evalkit-self-gate-") as folder:
-        if args.update:
-            update(Path(folder))
-            return 0
-        results = judge_all(Path(folder))
+    try:
+        with tempfile.TemporaryDirectory(prefix="evalkit-self-gate-") as folder:
+            if args.update:
+                update(Path(folder))
+                return 0
+            results = judge_all(Path(folder))
+    except EvalkitError as error:
+        print(f"self_gate: {error}", file=sys.stderr)
+        return error.exit_code
     print("\n\n".join(table(result) for result in results))
     return exit_code(heaviest([result.verdict for result in results]))
 

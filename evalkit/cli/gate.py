@@ -134,7 +134,7 @@ def _init(runs: list[Path], args: argparse.Namespace) -> int:
     from evalkit.errors import UserError
     from evalkit.gate.config import FILE
     from evalkit.gate.starter import config_text, power_table, propose
-    from evalkit.snapshot import read_snapshot
+    from evalkit.run_snapshot import read_snapshot
     from evalkit.store import write_text
 
     path = args.config or Path(FILE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from evalkit.errors import UserError, unknown_name
+from evalkit.errors import unknown_name
 from evalkit.gate.config import AccuracyRule, StatisticsSettings
 from evalkit.gate.page_table import Means, PageTable, Selection
 from evalkit.gate.verdict import RuleResult, Verdict, heaviest
@@ -62,10 +62,6 @@ def _check_names(rules: Sequence[AccuracyRule], table: PageTable) -> None:
         for attribute in (rule.by, *rule.where):
             if attribute is not None and attribute not in table.attributes:
                 raise unknown_name("page attribute in a rule", attribute, table.attributes)
-        if rule.by and rule.where:
-            raise UserError(f"rule on {rule.metric}: give `by` or `where`, not both")
-        if len(rule.where) > 1:
-            raise UserError(f"rule on {rule.metric}: `where` takes one attribute")
         for attribute, value in rule.where.items():
             if value not in table.values_of(attribute):
                 raise unknown_name(f"value of {attribute} in a rule", value, table.values_of(attribute))
@@ -74,10 +70,8 @@ def _check_names(rules: Sequence[AccuracyRule], table: PageTable) -> None:
 def _selections(rule: AccuracyRule, table: PageTable) -> list[Selection]:
     if rule.by is not None:
         return [Selection(rule.metric, rule.by, value) for value in table.values_of(rule.by)]
-    if rule.where:
-        ((attribute, value),) = rule.where.items()
-        return [Selection(rule.metric, attribute, value)]
-    return [Selection(rule.metric)]
+    chosen = [Selection(rule.metric, attribute, value) for attribute, value in rule.where.items()]
+    return chosen or [Selection(rule.metric)]
 
 
 def _judged(
@@ -122,11 +116,12 @@ def _without_value(rule: AccuracyRule, selection: Selection, before: float, afte
     if both and rule.by:
         return RuleResult(STAGE, str(selection), Verdict.PASS, "nothing to score in these pages")
     side = "either side" if both else "the baseline" if math.isnan(before) else "the candidate"
+    hint = "; it needs text, tables and CDM: `evalkit gate init` writes rules for what was scored"
     return RuleResult(
         STAGE,
         str(selection),
         Verdict.NOT_COMPARABLE,
-        f"not scored in {side}",
+        f"not scored in {side}" + (hint if rule.metric == OVERALL else ""),
         value=None if math.isnan(after) else after,
         baseline=None if math.isnan(before) else before,
     )

@@ -15,7 +15,6 @@ from evalkit.errors import InvalidFileError, UserError
 VERSION = 1
 FILE = "gates.toml"
 MAX_RULES = 500
-OUTPUT_LENGTH = "output_length"
 HPD_EDGES = (0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000)
 
 
@@ -64,15 +63,22 @@ class AccuracyRule:
 
 @dataclass(frozen=True, slots=True)
 class SpeedRule:
-    """A rule on one figure of speed. `noise` is the relative standard deviation of a run, known from A/A runs."""
+    """A rule on one figure of speed, of all pages or of groups of them, as for accuracy.
+
+    `noise` is the relative standard deviation of a run, known from A/A runs. `greatest_drop` is a share of the
+    baseline's value.
+    """
 
     figure: str
     relative_margin: float | None = None
     floor: float | None = None
     ceiling: float | None = None
+    greatest_drop: float | None = None
     exact: bool = False
     noise: float | None = None
     better: str | None = None
+    by: str | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +167,10 @@ def _rule(kind: type[Any], row: Mapping[str, Any], where: str, problems: list[st
         problems.append(f"{place}: give margin or relative_margin, not both")
     if "p99" in named:
         problems.append(f"{place}: p99 of a benchmark run is too noisy to gate on; take p50 or the mean")
+    if row.get("by") and row.get("where"):
+        problems.append(f"{place}: give by or where, not both")
+    if isinstance(row.get("where"), dict) and len(row["where"]) > 1:
+        problems.append(f"{place}: where takes one attribute")
     if row.get("better") not in (None, "higher", "lower"):
         problems.append(f'{place}: better must be "higher" or "lower", not {row["better"]!r}')
     return rule

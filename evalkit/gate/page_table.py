@@ -11,9 +11,9 @@ from itertools import pairwise
 import numpy as np
 
 from evalkit.errors import UserError
-from evalkit.gate.config import OUTPUT_LENGTH, StatisticsSettings
+from evalkit.gate.config import StatisticsSettings
 from evalkit.gate.verdict import PageMove
-from evalkit.snapshot import OVERALL, PageRow, Snapshot
+from evalkit.snapshot import OUTPUT_LENGTH, OVERALL, PageRow, Snapshot
 from evalkit.statistics import Labels, Matrix, bootstrap_means, effective_count, jackknife_means
 
 OVERALL_PARTS = ("text_edit", "table_teds", "formula_cdm")

@@ -17,12 +17,35 @@ EXACT_TOLERANCE = 1e-9
 DETERMINISTIC = (Provenance.EMULATED, Provenance.SIMULATED)
 HIGHER_UNITS = ("pages/s", "tokens/s", "characters/s", "tokens/step")
 LOWER_UNITS = ("s", "steps", "tokens", "J/page", "J/1k tokens")
+Group = tuple[str, str] | None
 HIGHER_FIGURES = ("acceptance_rate", "step_reduction", "step_speedup", "full_load_share")
 
 
 def judge_speed(baseline: Snapshot, candidate: Snapshot, rules: Sequence[SpeedRule], level: float) -> list[RuleResult]:
-    """A result for each rule."""
-    return [_judged(baseline, candidate, rule, level) for rule in rules]
+    """A result for each rule, and for each group of a rule with `by`, whose intervals are widened for their number."""
+    results = []
+    for rule in rules:
+        groups = _groups(baseline, candidate, rule)
+        each = 1 - (1 - level) / len(groups) if groups else level
+        results += [_judged(baseline, candidate, rule, group, each) for group in groups]
+    return results
+
+
+def _groups(baseline: Snapshot, candidate: Snapshot, rule: SpeedRule) -> list[Group]:
+    """The groups that a rule is on: (attribute, value), or None for all pages."""
+    attribute = rule.by or next(iter(rule.where), None)
+    if attribute is None:
+        return [None]
+    tables = [run.groups.get(attribute, {}) for side in (baseline, candidate) for run in side.speed]
+    if not any(tables):
+        known = {name for side in (baseline, candidate) for run in side.speed for name in run.groups}
+        raise unknown_name("page attribute in a rule", attribute, known)
+    values = list(dict.fromkeys(value for table in tables for value in table))
+    if rule.by is not None:
+        return [(attribute, value) for value in values]
+    if rule.where[attribute] not in values:
+        raise unknown_name(f"value of {attribute} in a rule", rule.where[attribute], values)
+    return [(attribute, rule.where[attribute])]
 
 
 def higher_is_better(rule: SpeedRule, unit: str) -> bool:
@@ -36,11 +59,12 @@ def higher_is_better(rule: SpeedRule, unit: str) -> bool:
     raise UserError(f'rule on {rule.figure}: its unit {unit!r} does not say what is better; give better = "higher"')
 
 
-def _judged(baseline: Snapshot, candidate: Snapshot, rule: SpeedRule, level: float) -> RuleResult:
-    sides = [_figures(side, rule.figure) for side in (baseline, candidate)]
+def _judged(baseline: Snapshot, candidate: Snapshot, rule: SpeedRule, group: Group, level: float) -> RuleResult:
+    name = rule.figure if group is None else f"{rule.figure} [{group[0]}={group[1]}]"
+    sides = [_figures(side, rule.figure, group) for side in (baseline, candidate)]
     lacking = _lacking(sides, (baseline, candidate))
     if lacking is not None:
-        return RuleResult(STAGE, rule.figure, Verdict.NOT_COMPARABLE, lacking)
+        return RuleResult(STAGE, name, Verdict.NOT_COMPARABLE, lacking)
     before, after = ([figure.value or 0.0 for figure in figures] for figures in sides)
     sample = sides[1][0]
     better = higher_is_better(rule, sample.unit)
@@ -48,14 +72,14 @@ def _judged(baseline: Snapshot, candidate: Snapshot, rule: SpeedRule, level: flo
     ratio = _ratio(before, after, rule, level, deterministic)
     value, baseline_value = _geometric_mean(after), _geometric_mean(before)
     verdicts = [
-        *_limits(rule, value),
+        *_limits(rule, value, baseline_value, better),
         *_exact(rule, before, after),
         *([] if rule.relative_margin is None else [_within(ratio, rule.relative_margin, better)]),
     ]
     change = value / baseline_value - 1 if baseline_value else None
     return RuleResult(
         stage=STAGE,
-        rule=rule.figure,
+        rule=name,
         verdict=heaviest([verdict for verdict, _ in verdicts]),
         message="; ".join(text for _, text in verdicts),
         value=value,
@@ -68,18 +92,20 @@ def _judged(baseline: Snapshot, candidate: Snapshot, rule: SpeedRule, level: flo
     )
 
 
-def _figures(side: Snapshot, name: str) -> list[SpeedFigure]:
-    known = sorted({figure for run in side.speed for figure in run.figures})
-    if side.speed and name not in known:
+def _figures(side: Snapshot, name: str, group: Group) -> list[SpeedFigure]:
+    """The figure of every repeat that has it."""
+    tables = [run.figures if group is None else run.groups.get(group[0], {}).get(group[1], {}) for run in side.speed]
+    known = sorted({figure for table in tables for figure in table})
+    if known and name not in known:
         raise unknown_name("figure in a rule", name, known)
-    return [run.figures[name] for run in side.speed if name in run.figures]
+    return [table[name] for table in tables if name in table]
 
 
 def _lacking(sides: Sequence[Sequence[SpeedFigure]], owners: Sequence[Snapshot]) -> str | None:
     """Why a figure cannot be compared; None when it can."""
     for figures, owner in zip(sides, owners, strict=True):
         if not figures:
-            return f"{owner.origin} holds no speed run"
+            return f"{owner.origin} holds no speed run with this figure"
         absent = next((figure for figure in figures if figure.value is None), None)
         if absent is not None:
             return f"{owner.origin} has no value: {absent.reason or 'not measured'}"
@@ -110,8 +136,13 @@ def _ratio(
     return known_noise_ratio(before, after, rule.noise, level) if rule.noise is not None else None
 
 
-def _limits(rule: SpeedRule, value: float) -> list[tuple[Verdict, str]]:
+def _limits(rule: SpeedRule, value: float, baseline_value: float, better: bool) -> list[tuple[Verdict, str]]:
     found = []
+    if rule.greatest_drop is not None:
+        change = value - baseline_value if better else baseline_value - value
+        loss = max(-change / baseline_value, 0.0) if baseline_value else 0.0
+        verdict = Verdict.PASS if loss <= rule.greatest_drop else Verdict.FAIL
+        found.append((verdict, f"worse by {loss:.2%}, at most {rule.greatest_drop:.2%}"))
     if rule.floor is not None:
         verdict = Verdict.PASS if value >= rule.floor else Verdict.FAIL
         found.append((verdict, f"{value:.6g} against a floor of {rule.floor:g}"))

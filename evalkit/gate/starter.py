@@ -181,7 +181,7 @@ def power_table(starter: Starter) -> str:
         (
             one.figure,
             f"{one.value:.5g}",
-            "none (deterministic)" if one.deterministic else "-" if one.noise is None else f"{one.noise:.2%} a run",
+            "values compared" if one.deterministic else "-" if one.noise is None else f"{one.noise:.2%} a run",
             f"{one.margin:.2%}",
             "unknown: repeat the run" if one.detectable is None else f"{one.detectable:.2%}",
         )

@@ -30,7 +30,8 @@ def saved(tmp_path: Path, **more: Any) -> Path:
 
 
 def test_a_baseline_is_the_run_again(tmp_path: Path) -> None:
-    path = saved(tmp_path, bench={"checks": [{"name": "c", "passed": None}], "states": {"ok": 20}})
+    groups = {"content": [{"name": "table", "pages": 4, "latency_p50_s": 2.0, "provenance": "emulated"}]}
+    path = saved(tmp_path, bench={"checks": [{"name": "c", "passed": None}], "states": {"ok": 20}, "groups": groups})
     run, read = load_side([tmp_path / "run"]), read_baseline(path)
     for name in run.__slots__:
         if name != "origin":

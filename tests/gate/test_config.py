@@ -79,6 +79,12 @@ MISTAKES = [
     ),
     ("exact = false asks for nothing", "[[speed]]\nfigure = 'pps'\nexact = false", "asks for nothing"),
     ("both margins", "[[accuracy]]\nmetric = 'a'\nmargin = 1\nrelative_margin = 1", "not both"),
+    (
+        "by and where",
+        "[[accuracy]]\nmetric = 'a'\nmargin = 1\nby = 'x'\nwhere = { y = 'z' }",
+        "give by or where, not both",
+    ),
+    ("where of two", "[[speed]]\nfigure = 'a'\nfloor = 1\nwhere = { y = 'z', x = 'z' }", "where takes one attribute"),
     ("margin in text", "[[accuracy]]\nmetric = 'a'\nmargin = '1'", "margin must be a finite number, not '1'"),
     ("margin below 0", "[[accuracy]]\nmetric = 'a'\nmargin = -1", "margin must be 0 or more"),
     ("margin nan", "[[accuracy]]\nmetric = 'a'\nmargin = nan", "margin must be a finite number, not nan"),

@@ -164,8 +164,6 @@ def test_a_metric_that_one_side_lacks_is_not_comparable(tmp_path: Path) -> None:
             AccuracyRule("text_edit", margin=1, where={"language": "latin"}),
             "unknown value of language in a rule 'latin'",
         ),
-        (AccuracyRule("text_edit", margin=1, by="language", where={"language": "english"}), "not both"),
-        (AccuracyRule("text_edit", margin=1, where={"language": "english", "data_source": "book"}), "one attribute"),
     ],
 )
 def test_rules_that_name_what_is_not_there(tmp_path: Path, rule: AccuracyRule, message: str) -> None:
@@ -284,6 +282,9 @@ SPEED: list[tuple[str, list[float], list[float], SpeedRule, dict[str, str], Verd
     ("exact", [10], [10.000001], SpeedRule("pps", exact=True), {}, Verdict.FAIL),
     ("exact and equal", [10], [10], SpeedRule("pps", exact=True), {}, Verdict.PASS),
     ("floor", [10], [5], SpeedRule("pps", floor=6), {}, Verdict.FAIL),
+    ("greatest drop", [10], [8.9], SpeedRule("pps", greatest_drop=0.1), {}, Verdict.FAIL),
+    ("greatest drop held", [10], [9.1], SpeedRule("pps", greatest_drop=0.1), {}, Verdict.PASS),
+    ("greatest drop of seconds", [10], [12], SpeedRule("pps", greatest_drop=0.1), {"unit": "s"}, Verdict.FAIL),
     ("ceiling", [10], [5], SpeedRule("pps", ceiling=6), {"unit": "s"}, Verdict.PASS),
     (
         "a unit that says nothing",
@@ -325,7 +326,54 @@ def test_speed_that_cannot_be_compared(tmp_path: Path) -> None:
     scores = load_side([write_run(tmp_path / "d", ROWS)])
     assert "provenance differs: measured against emulated" in one(judge(measured, emulated, rule), "pps").message
     assert "has no value: no window" in one(judge(measured, absent, rule), "pps").message
-    assert "holds no speed run" in one(judge(measured, scores, rule), "pps").message
+    assert "holds no speed run with this figure" in one(judge(measured, scores, rule), "pps").message
+
+
+def grouped(folder: Path, latencies: dict[str, float], **bench: Any) -> Any:
+    rows = [
+        {"name": name, "pages": 9, "latency_p50_s": value, "provenance": "emulated"}
+        for name, value in latencies.items()
+    ]
+    return load_side([write_run(folder, figures={"pps": figure(1.0)}, bench={"groups": {"language": rows}, **bench})])
+
+
+def test_speed_by_attribute_judges_each_group(tmp_path: Path) -> None:
+    before = grouped(tmp_path / "a", {"english": 1.0, "chinese": 2.0})
+    after = grouped(tmp_path / "b", {"english": 1.0, "chinese": 3.0})
+    by, where = (
+        SpeedRule("latency_p50_s", relative_margin=0.1, **more)
+        for more in ({"by": "language"}, {"where": {"language": "english"}})
+    )
+    result = judge(before, after, GateConfig(speed=(by,)))
+    assert one(result, "latency_p50_s [language=english]").verdict is Verdict.PASS
+    assert one(result, "latency_p50_s [language=chinese]").verdict is Verdict.FAIL
+    assert judge(before, after, GateConfig(speed=(where,))).verdict is Verdict.PASS
+
+
+def test_speed_by_length_bucket(tmp_path: Path) -> None:
+    buckets = {
+        "hpd": {"by_own_length": [{"name": "0-1000", "pages": 3, "request_throughput": 2.0, "provenance": "emulated"}]}
+    }
+    run = grouped(tmp_path / "a", {"english": 1.0}, buckets=buckets)
+    rule = SpeedRule("request_throughput", relative_margin=0.1, by="output_length")
+    assert one(judge(run, run, GateConfig(speed=(rule,))), "request_throughput [output_length=0-1000]").value == 2.0
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (SpeedRule("latency_p50_s", floor=1, by="lang"), "unknown page attribute in a rule 'lang'"),
+        (
+            SpeedRule("latency_p50_s", floor=1, where={"language": "latin"}),
+            "unknown value of language in a rule 'latin'",
+        ),
+        (SpeedRule("latency", floor=1, by="language"), "unknown figure in a rule 'latency'"),
+    ],
+)
+def test_speed_rules_on_groups_that_are_not_there(tmp_path: Path, rule: SpeedRule, message: str) -> None:
+    run = grouped(tmp_path / "a", {"english": 1.0})
+    with pytest.raises(UserError, match=message):
+        judge(run, run, GateConfig(speed=(rule,)))
 
 
 def test_a_run_that_breaks_rules_of_measurement_gives_no_speed_verdict(tmp_path: Path) -> None:
@@ -398,6 +446,10 @@ def nan_figure(run: Path) -> None:
     (run / "bench" / "summary.json").write_text('{"figures": {"pps": {"value": NaN}}}')
 
 
+def odd_checks(run: Path) -> None:
+    write_json(run / "bench" / "summary.json", {"figures": {}, "checks": [1]})
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -408,6 +460,7 @@ def nan_figure(run: Path) -> None:
         (odd_summary, "metrics must be an object of objects"),
         (other_schema, "expected evalkit.page_scores version 1, found evalkit.page_scores version 9; run the stage"),
         (nan_figure, "pps is nan"),
+        (odd_checks, "not as `evalkit bench` writes it"),
     ],
 )
 def test_damaged_runs_are_one_clear_message(tmp_path: Path, damage: Any, message: str) -> None:
