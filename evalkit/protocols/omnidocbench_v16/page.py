@@ -43,7 +43,10 @@ UNSCORED_TEXT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PageMatch:
-    """The scored pairs of a page, what was predicted in vain, and whether the official's clock would have run out."""
+    """The scored pairs of a page, what was predicted in vain, and whether the official's clock would have run out.
+
+    `work_limited`: a way to match the formulas was not tried because of its work.
+    """
 
     text: tuple[PairRecord, ...]
     formulas: tuple[PairRecord, ...]
@@ -51,6 +54,7 @@ class PageMatch:
     order: OrderPair | None
     waste: Waste
     official_would_time_out: bool
+    work_limited: bool
 
 
 def match_page(
@@ -63,7 +67,8 @@ def match_page(
     matched = match_text_and_formulas(gt.mixed, mixed, page_id)
     pairs = prefer_nearby_text([compare_as_text_across_categories(pair) for pair in matched.pairs], mixed)
     with_text = [pair for pair in pairs if pair.gt_category == FORMULA and pair.gt_idx]
-    formulas = match_formulas(gt.formulas, formula_candidates(pools), with_text, page_id)
+    found = match_formulas(gt.formulas, formula_candidates(pools), with_text, page_id)
+    formulas = found.rows
     text = scored_text(pairs)
     return PageMatch(
         text=text,
@@ -72,6 +77,7 @@ def match_page(
         order=order_pair([*text, *formulas, *tables]),
         waste=waste(pools, matched.pairs, formulas, tables),
         official_would_time_out=matched.official_would_time_out,
+        work_limited=found.work_limited,
     )
 
 

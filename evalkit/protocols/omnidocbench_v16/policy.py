@@ -114,6 +114,15 @@ class FormulaPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class ScorePolicy:
+    """Where the official's clock stops a table: TEDS takes it a time that grows with the product of both trees."""
+
+    official_teds_limit_s: float = 120.0
+    official_teds_pair_s: float = 29e-6
+    """For each pair of nodes, content and structure together (measured)."""
+
+
+@dataclass(frozen=True, slots=True)
 class LoopPolicy:
     """When a prediction is said to end in a decoding loop. Counted beside the scores, never part of them."""
 
@@ -160,6 +169,7 @@ class Policy:
     match: MatchPolicy = field(default_factory=MatchPolicy)
     text_span: TextSpanPolicy = field(default_factory=TextSpanPolicy)
     formula: FormulaPolicy = field(default_factory=FormulaPolicy)
+    score: ScorePolicy = field(default_factory=ScorePolicy)
     loop: LoopPolicy = field(default_factory=LoopPolicy)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -36,11 +36,11 @@ def score_page(
     match = match_page(gt, markdown, page_id, latex_tables=latex_tables)
     pairs = [
         *(_scored(_matched(pair, TEXT, page_id)) for pair in match.text),
-        *(_scored(_formula(pair, page_id)) for pair in match.formulas),
+        *(_scored(_formula(pair, page_id, limited=match.work_limited)) for pair in match.formulas),
         *(_scored(_matched(table_pair(pair), TABLE, page_id)) for pair in match.tables),
         *(_scored(_order(pair, page_id)) for pair in _present(match.order)),
     ]
-    return PageResult(page_id, tuple(pairs), counts=_counts(match, markdown))
+    return PageResult(page_id, tuple(pairs), counts=_counts(match, pairs, markdown))
 
 
 @rule(stage="score", order=1, example="<TABLE> and <table> as matched -> both through the table normaliser once more")
@@ -92,8 +92,9 @@ def _matched(pair: PairRecord, element: str, page_id: str, further: dict[str, An
     )
 
 
-def _formula(pair: PairRecord, page_id: str) -> MatchedPair:
-    return _matched(pair, FORMULA, page_id, {"cdm": asdict(cdm_texts(pair))})
+def _formula(pair: PairRecord, page_id: str, *, limited: bool) -> MatchedPair:
+    further: dict[str, Any] = {"cdm": asdict(cdm_texts(pair))}
+    return _matched(pair, FORMULA, page_id, further | ({"work_limited": True} if limited else {}))
 
 
 def _order(order: OrderPair, page_id: str) -> MatchedPair:
@@ -105,12 +106,20 @@ def _present(order: OrderPair | None) -> Iterable[OrderPair]:
     return () if order is None else (order,)
 
 
-def _counts(match: PageMatch, markdown: str) -> dict[str, int]:
+def _counts(match: PageMatch, pairs: Sequence[ScoredPair], markdown: str) -> dict[str, int]:
+    slow = match.official_would_time_out or any(map(official_teds_would_time_out, pairs))
     return {
         "pred_text_chars": match.waste.text_chars,
         "unmatched_pred_chars": match.waste.unmatched_chars,
         "extra_formulas": match.waste.extra_formulas,
         "extra_tables": match.waste.extra_tables,
         "loop_pages": int(ends_in_loop(markdown)),
-        "official_would_time_out_pages": int(match.official_would_time_out),
+        "official_would_time_out_pages": int(slow),
+        "work_limited_pages": int(match.work_limited),
     }
+
+
+def official_teds_would_time_out(scored: ScoredPair) -> bool:
+    """Whether the official would probably give up on a table and score it 0: by its size, not by a clock."""
+    elements = scored.scores["table_teds"].details.get("elements", 0) if "table_teds" in scored.scores else 0
+    return bool(elements**2 * POLICY.score.official_teds_pair_s > POLICY.score.official_teds_limit_s)

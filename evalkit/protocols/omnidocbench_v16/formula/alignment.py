@@ -13,6 +13,11 @@ from evalkit.protocols.omnidocbench_v16.match.pair import PairRecord
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
+
+class WorkLimitError(Exception):
+    """An alignment would take more work than the policy allows."""
+
+
 SKIP_GT = -1
 SKIP_PRED = -2
 
@@ -44,19 +49,19 @@ class _State:
 @rule(stage="match", order=76, example="truth a=b, c=d and predictions a=, b, c=d -> a=b gets the first two joined")
 def align_in_order(
     gt: GtFormulas, pred: PredFormulas, distances: Distances, *, gaps: bool, joined_by: FormulaRule
-) -> tuple[PairRecord, ...] | None:
-    """Rows of the cheapest alignment in reading order, where leaving out either side costs 1.
+) -> tuple[PairRecord, ...]:
+    """Rows of the cheapest alignment in reading order, where leaving out either side costs 1; none for an empty side.
 
-    None when a side is empty, or when the page holds more work than the policy allows.
+    Raises WorkLimitError when the page holds more work than the policy allows.
     Source: end2end_dataset.py _build_display_formula_dp_candidate.
     Quirk: Runs with gaps are permitted only within one split formula.
     """
     if not gt.lines or not pred.lines:
-        return None
+        return ()
     limits = segment_limits(len(gt.lines), len(pred.lines), gaps=gaps)
-    runs = segments(pred, limits)
-    if len(runs) * len(gt.lines) > POLICY.formula.alignment_budget:
-        return None
+    runs = segments(pred, limits, POLICY.formula.alignment_budget // len(gt.lines))
+    if runs is None:
+        raise WorkLimitError
     steps = _cheapest_steps(gt, pred, runs, distances)
     return tuple(
         matched_row(gt, gt_index, pred, runs[step].lines, joined_by)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz.distance import Levenshtein
 
-from evalkit.protocols.omnidocbench_v16.formula.alignment import align_in_order
+from evalkit.protocols.omnidocbench_v16.formula.alignment import WorkLimitError, align_in_order
 from evalkit.protocols.omnidocbench_v16.formula.assignment import assign_one_to_one
 from evalkit.protocols.omnidocbench_v16.formula.partitions import partitions
 from evalkit.protocols.omnidocbench_v16.formula.prepare import (
@@ -40,6 +40,14 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class FormulaMatch:
+    """The rows of the cheapest way, and whether a way was left out because of its work."""
+
+    rows: tuple[PairRecord, ...]
+    work_limited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _Page:
     """What every candidate of a page shares."""
 
@@ -59,7 +67,7 @@ def match_formulas(
     formulas: Sequence[PredFormula],
     matched_with_text: Sequence[PairRecord],
     page_id: str,
-) -> tuple[PairRecord, ...]:
+) -> FormulaMatch:
     """One row for each annotated formula (row), from the cheapest way to match them.
 
     `matched_with_text` are the rows that the page's formulas got when matched together with its text.
@@ -67,21 +75,25 @@ def match_formulas(
     """
     gt = gt_formulas(items)
     if not gt.lines:
-        return ()
+        return FormulaMatch(())
     page = _Page(tuple(items), page_id, gt, Distances(gt.norms))
     best: Candidate | None = None
     best_cost: Cost | None = None
+    limited = False
     for candidate in _candidates(page, formulas, with_scored_categories(matched_with_text)):
+        if candidate is None:
+            limited = True
+            continue
         cost = candidate_cost(candidate)
         if best_cost is None or _cheaper(cost, best_cost):
             best, best_cost = candidate, cost
-    return best.rows if best else ()
+    return FormulaMatch(best.rows if best else (), limited)
 
 
 def _candidates(
     page: _Page, formulas: Sequence[PredFormula], matched_with_text: tuple[PairRecord, ...]
-) -> Iterator[Candidate]:
-    """Ways to match, in the order in which the first of equally good ones wins."""
+) -> Iterator[Candidate | None]:
+    """Ways to match, in the order in which the first of equally good ones wins; None for one that was left out."""
     ordered = in_position_order(formulas)
     if is_complete(matched_with_text, len(page.gt.lines)):
         yield Candidate(matched_with_text, tuple(ordered), len(ordered))
@@ -96,7 +108,7 @@ def _candidates(
 
 def _whole(
     page: _Page, formulas: Sequence[PredFormula], ordered: Sequence[PredFormula], rewritten: int
-) -> Iterator[Candidate]:
+) -> Iterator[Candidate | None]:
     """Predicted formulas as they are: by the text matcher, one to one, and in reading order.
 
     The official code also tries the reading order with gaps here; gaps are permitted only within one split
@@ -106,16 +118,22 @@ def _whole(
     quick = with_scored_categories(
         match_page(page.items, [one.item for one in formulas], page.page_id, split_pred_formula=False).pairs
     )
-    for rows in (
-        quick,
-        assign_one_to_one(page.gt, preds, page.distances, FormulaRule.ONE_TO_ONE),
-        align_in_order(page.gt, preds, page.distances, gaps=False, joined_by=FormulaRule.IN_ORDER),
-    ):
-        if rows is not None and is_complete(rows, len(page.gt.lines)):
+    one_to_one = assign_one_to_one(page.gt, preds, page.distances, FormulaRule.ONE_TO_ONE)
+    for rows in (quick, one_to_one, _aligned(page, preds, gaps=False, joined_by=FormulaRule.IN_ORDER)):
+        if rows is None:
+            yield None
+        elif is_complete(rows, len(page.gt.lines)):
             yield Candidate(with_scored_categories(rows), preds.items, len(ordered), rewritten)
 
 
-def _cut(page: _Page, ordered: Sequence[PredFormula], rewritten: int) -> Iterator[Candidate]:
+def _aligned(page: _Page, preds: PredFormulas, *, gaps: bool, joined_by: FormulaRule) -> tuple[PairRecord, ...] | None:
+    try:
+        return align_in_order(page.gt, preds, page.distances, gaps=gaps, joined_by=joined_by)
+    except WorkLimitError:
+        return None
+
+
+def _cut(page: _Page, ordered: Sequence[PredFormula], rewritten: int) -> Iterator[Candidate | None]:
     """Multi-line predicted formulas cut into rows: every partition one to one, then all rows in reading order."""
     seen = set()
     for formulas in partitions(ordered):
@@ -132,8 +150,10 @@ def _cut(page: _Page, ordered: Sequence[PredFormula], rewritten: int) -> Iterato
         return
     preds = pred_formulas(rows)
     for gaps, joined_by in ((False, FormulaRule.ROWS_IN_ORDER), (True, FormulaRule.ROWS_IN_ORDER_WITH_GAPS)):
-        aligned = align_in_order(page.gt, preds, page.distances, gaps=gaps, joined_by=joined_by)
-        if aligned:
+        aligned = _aligned(page, preds, gaps=gaps, joined_by=joined_by)
+        if aligned is None:
+            yield None
+        elif aligned:
             yield _candidate(aligned, preds, ordered, rewritten)
 
 

@@ -49,11 +49,16 @@ def segment_limits(gt_count: int, pred_count: int, *, gaps: bool) -> Limits:
     return Limits(joined, min(pred_count, joined + POLICY.formula.gap_span), skips)
 
 
-def segments(pred: PredFormulas, limits: Limits) -> list[Segment]:
-    """Every permitted run with a text, by its first line and then in the order in which ties are decided."""
-    found = []
+def segments(pred: PredFormulas, limits: Limits, most: int) -> list[Segment] | None:
+    """Every permitted run with a text, by its first line and then in the order in which ties are decided.
+
+    None when there are more than `most`.
+    """
+    found: list[Segment] = []
     for start in range(len(pred.lines)):
         for lines in _runs(pred, (start,), limits, limits.skips):
+            if len(found) > most:
+                return None
             norm = " ".join(pred.norms[line] for line in lines).strip()
             if norm:
                 found.append(Segment(lines, norm, len(lines) == 1 and pred.items[start].category == INLINE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalkit.protocols.omnidocbench_v16.formula.alignment import align_in_order
+from evalkit.protocols.omnidocbench_v16.formula.alignment import WorkLimitError, align_in_order
 from evalkit.protocols.omnidocbench_v16.formula.assignment import assign_one_to_one
 from evalkit.protocols.omnidocbench_v16.formula.choose import match_formulas, with_logic_braces
 from evalkit.protocols.omnidocbench_v16.formula.partitions import partitions
@@ -63,7 +63,7 @@ def shape(rows: tuple[PairRecord, ...] | None) -> list[tuple[tuple[int, ...], fl
     ],
 )
 def test_cheapest_way_wins(gt: list[str], pred: list[str], expected: list[tuple[tuple[int, ...], float]]) -> None:
-    assert shape(match_formulas(truth(*gt), predicted(*pred), [], "p")) == expected
+    assert shape(match_formulas(truth(*gt), predicted(*pred), [], "p").rows) == expected
 
 
 def test_rows_matched_with_the_text_win_when_equally_good() -> None:
@@ -71,12 +71,12 @@ def test_rows_matched_with_the_text_win_when_equally_good() -> None:
         PairRecord(gt_idx=(4,), gt="a", norm_gt="a", gt_category="equation_isolated", pred_idx=(0,), norm_pred="a",
                    pred_category="equation_isolated", edit=0.0, rule="assignment")
     ]  # fmt: skip
-    assert match_formulas(truth("a"), predicted("a"), with_text, "p") == tuple(with_text)
+    assert match_formulas(truth("a"), predicted("a"), with_text, "p").rows == tuple(with_text)
 
 
 def test_rows_matched_with_text_pieces_are_no_candidate() -> None:
     with_text = [PairRecord(gt_idx=(4,), norm_gt="a", pred_idx=(7,), norm_pred="a", pred_category="text_block", edit=0)]
-    assert shape(match_formulas(truth("a"), predicted("b"), with_text, "p")) == [((0,), 1)]
+    assert shape(match_formulas(truth("a"), predicted("b"), with_text, "p").rows) == [((0,), 1)]
 
 
 def test_gaps_reach_over_a_row_of_the_same_formula_only() -> None:
@@ -98,11 +98,19 @@ def test_alignment_keeps_the_order_and_assignment_does_not() -> None:
     assert shape(aligned) == [((), 1), ((0, 1), 0.5556)]
 
 
-def test_alignment_of_more_work_than_the_budget_is_not_tried() -> None:
+def test_a_way_of_more_work_than_the_budget_is_left_out_and_said_so() -> None:
     count = int((POLICY.formula.alignment_budget / POLICY.formula.join) ** 0.5) + 20
-    gt = gt_formulas(truth(*[f"x_{number}" for number in range(count)]))
-    pred = pred_formulas(predicted(*[f"x_{number}" for number in range(count)]))
-    assert align_in_order(gt, pred, Distances(gt.norms), gaps=False, joined_by=FormulaRule.IN_ORDER) is None
+    gt = truth(*[f"x_{number}" for number in range(count)])
+    pred = predicted(*[f"x_{number}" for number in range(count)])
+    laid_out = gt_formulas(gt)
+    with pytest.raises(WorkLimitError):
+        align_in_order(
+            laid_out, pred_formulas(pred), Distances(laid_out.norms), gaps=False, joined_by=FormulaRule.IN_ORDER
+        )
+    found = match_formulas(gt, pred, [], "p")
+    assert found.work_limited
+    assert {row.edit for row in found.rows} == {0.0}
+    assert not match_formulas(gt[:5], pred[:5], [], "p").work_limited
 
 
 def test_assignment_of_very_many_formulas_leaves_nothing_out() -> None:
@@ -130,7 +138,7 @@ def test_segment_limits(gt: int, pred: int, gaps: bool, expected: Limits) -> Non
 
 def test_runs_come_in_the_order_in_which_ties_are_decided() -> None:
     rows = pred_formulas(split_into_rows(predicted(ALIGNED)))
-    lines = [run.lines for run in segments(rows, Limits(3, 3, 1))]
+    lines = [run.lines for run in segments(rows, Limits(3, 3, 1), 100) or []]
     assert lines == [(0,), (0, 1), (0, 1, 2), (0, 2), (1,), (1, 2), (2,)]
 
 
@@ -221,5 +229,5 @@ def test_logic_braces_are_counted_where_they_change_something() -> None:
 
 def test_an_empty_row_shifts_positions_to_its_neighbour() -> None:
     items = [GtItem("equation_isolated", "", 1), GtItem("equation_isolated", "$$a$$", 2)]
-    (row,) = match_formulas(items, predicted("a"), [], "p")
+    (row,) = match_formulas(items, predicted("a"), [], "p").rows
     assert row.gt_position == (1,)
