@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from evalkit.types import FinishState, Observation, Provenance, RawOutput
-from metrics.decoding_steps import page_steps
+from metrics.decoding_steps import page_steps, path_steps_by_page
 from metrics.drive import finished, ok, provenance
 from metrics.latency import latency_s
 from metrics.quantiles import mean, mean_interval, quantile, smallest_count
@@ -36,7 +37,8 @@ class GroupFigures:
     """Figures of one group of pages.
 
     `request_throughput` (pages/s) is in_flight x pages / sum of latencies: the rate at which such pages alone would
-    come out of the same number of slots. `steps` is the mean over finished pages.
+    come out of the same number of slots. `steps` and `path_steps` (those that follow one another) are means over
+    finished pages; `fewer_steps` is the baseline's decoding steps / own path steps, over the pages that both finished.
     """
 
     name: str
@@ -50,6 +52,8 @@ class GroupFigures:
     request_throughput: float | None
     speedup: PairedSpeedup | None
     provenance: Provenance
+    path_steps: float | None = None
+    fewer_steps: float | None = None
 
 
 def by_length(observation: Observation, edges: Sequence[int], reference: bool) -> list[GroupFigures]:
@@ -74,8 +78,12 @@ def by_group(observation: Observation) -> dict[str, list[GroupFigures]]:
     for attribute in attributes:
         values = {page: groups[attribute] for page, groups in observation.groups.items() if attribute in groups}
         names = sorted(set(values.values()))
-        tables[attribute] = _grouped(observation, names, lambda output, values=values: values.get(output.page_id))  # type: ignore[misc]
+        tables[attribute] = _grouped(observation, names, partial(_value_of, values))
     return tables
+
+
+def _value_of(values: Mapping[str, str], output: RawOutput) -> str | None:
+    return values.get(output.page_id)
 
 
 def _grouped(
@@ -86,10 +94,17 @@ def _grouped(
         group = group_of(output)
         if group is not None:
             members[group].append(output)
-    return [_figures(observation, name, outputs) for name, outputs in members.items()]
+    paths, source = path_steps_by_page(observation)
+    return [_figures(observation, name, outputs, paths, source) for name, outputs in members.items()]
 
 
-def _figures(observation: Observation, name: str, outputs: Sequence[RawOutput]) -> GroupFigures:
+def _figures(
+    observation: Observation,
+    name: str,
+    outputs: Sequence[RawOutput],
+    paths: Mapping[str, float],
+    source_of_paths: Provenance,
+) -> GroupFigures:
     good = ok(outputs)
     latencies_s = sorted(value for output in good if (value := latency_s(output)) is not None)
     steps = [page_steps(output, observation.system.speculative) for output in finished(outputs)]
@@ -97,7 +112,8 @@ def _figures(observation: Observation, name: str, outputs: Sequence[RawOutput]) 
     tokens = [count for output in finished(outputs) if (count := output.tokens.output) is not None]
     total_s = math.fsum(latencies_s)
     slots = observation.load.in_flight if observation.load.shape == "closed" else None
-    estimated = any(source is Provenance.ESTIMATED for _, source in steps)
+    estimated = Provenance.ESTIMATED in {source_of_paths, *(source for _, source in steps)}
+    own = [paths[output.page_id] for output in finished(outputs) if output.page_id in paths]
     return GroupFigures(
         name=name,
         pages=len(outputs),
@@ -110,7 +126,20 @@ def _figures(observation: Observation, name: str, outputs: Sequence[RawOutput]) 
         request_throughput=slots * len(latencies_s) / total_s if slots and total_s else None,
         speedup=paired_speedup(good, observation.reference),
         provenance=provenance(observation, Provenance.ESTIMATED if estimated else Provenance.MEASURED),
+        path_steps=mean(own),
+        fewer_steps=fewer_steps(observation.reference, {output.page_id for output in outputs}, paths),
     )
+
+
+def fewer_steps(reference: Sequence[RawOutput], pages: Collection[str], paths: Mapping[str, float]) -> float | None:
+    """The baseline's decoding steps over own steps that follow one another; None without a page that both finished."""
+    base = {
+        output.page_id: steps
+        for output in finished(reference)
+        if output.page_id in pages and output.page_id in paths and (steps := page_steps(output, False)[0]) is not None
+    }
+    total = math.fsum(paths[page] for page in base)
+    return sum(base.values()) / total if total else None
 
 
 def paired_speedup(outputs: Sequence[RawOutput], reference: Sequence[RawOutput]) -> PairedSpeedup | None:

@@ -30,7 +30,6 @@ SPEEDUP = "sum of sequential tokens / sum of steps that follow one another"
 def figures(observation: Observation) -> list[Figure]:
     """Steps, accepted length and critical path of one drive."""
     done = finished(observation.outputs)
-    accepted = _acceptance(observation, done)
     return labelled(
         observation,
         [
@@ -38,8 +37,8 @@ def figures(observation: Observation) -> list[Figure]:
                 "output_tokens_per_page", "tokens", TOKENS, [c for o in done if (c := o.tokens.output) is not None]
             ),
             _steps(observation, done),
-            *accepted,
-            *_paths(observation, done, accepted[0]),
+            *_acceptance(observation, done),
+            *_paths(observation, done),
         ],
     )
 
@@ -138,7 +137,7 @@ def _ratio(name: str, unit: str, definition: str, part: float, whole: float) -> 
     return Figure(name, part / whole, unit, definition, MEASURED)
 
 
-def _paths(observation: Observation, done: Sequence[RawOutput], accepted_length: Figure) -> list[Figure]:
+def _paths(observation: Observation, done: Sequence[RawOutput]) -> list[Figure]:
     branches = _branches(observation, done)
     if not branches:
         reason = "the branches' tokens were not counted: the server has no /tokenize"
@@ -159,7 +158,7 @@ def _paths(observation: Observation, done: Sequence[RawOutput], accepted_length:
         Figure(
             "step_reduction", reduction, "1", REDUCTION, MEASURED, count=len(paths), details={"page_mean": mean(pages)}
         ),
-        *_path_steps(observation, done, sequential, paths, accepted_length),
+        *_path_steps(observation, sequential),
     ]
 
 
@@ -178,26 +177,30 @@ def _single(output: RawOutput) -> BranchTokens:
     return BranchTokens(output.page_id, count, count)
 
 
-def _path_steps(
-    observation: Observation,
-    done: Sequence[RawOutput],
-    sequential: Sequence[float],
-    paths: Sequence[float],
-    accepted_length: Figure,
-) -> list[Figure]:
-    own = [steps for output in done if (steps := told(output).path_steps) is not None]
+def path_steps_by_page(observation: Observation) -> tuple[dict[str, float], Provenance]:
+    """Steps that follow one another in each finished page: as told, else from the critical path in tokens.
+
+    Speculating systems that do not tell have their path divided by the accepted length of the drive, an estimate.
+    """
+    done = finished(observation.outputs)
+    own = {output.page_id: steps for output in done if (steps := told(output).path_steps) is not None}
     if own and len(own) == len(done):
-        values, source, text = [float(steps) for steps in own], MEASURED, PATH_STEPS
-    elif not observation.system.speculative:
-        values, source, text = list(paths), MEASURED, PATH_STEPS
-    elif accepted_length.value is not None:
-        values = [path / accepted_length.value for path in paths]
-        source, text = ESTIMATED, PATH_STEPS + ", as critical path tokens / accepted length"
-    else:
-        values, source, text = [], ESTIMATED, PATH_STEPS
-    speedup = math.fsum(sequential) / math.fsum(values) if values and math.fsum(values) else None
-    reason = None if speedup is not None else "the accepted length is not known"
+        return {page: float(steps) for page, steps in own.items()}, MEASURED
+    paths = {branch.page_id: float(branch.critical_path) for branch in _branches(observation, done)}
+    if not observation.system.speculative:
+        return paths, MEASURED
+    length = _acceptance(observation, done)[0].value
+    return ({page: path / length for page, path in paths.items()} if length else {}), ESTIMATED
+
+
+def _path_steps(observation: Observation, sequential: Sequence[float]) -> list[Figure]:
+    by_page, source = path_steps_by_page(observation)
+    values = list(by_page.values())
+    total = math.fsum(values)
+    reason = "the accepted length is not known"
+    text = PATH_STEPS if source is MEASURED else PATH_STEPS + ", as critical path tokens / accepted length"
+    speedup = math.fsum(sequential) / total if total else None
     return [
-        _mean_figure("path_steps_per_page", "steps", text, values, source, "the accepted length is not known"),
-        Figure("step_speedup", speedup, "1", SPEEDUP, source, reason, count=len(values)),
+        _mean_figure("path_steps_per_page", "steps", text, values, source, reason),
+        Figure("step_speedup", speedup, "1", SPEEDUP, source, None if speedup else reason, count=len(values)),
     ]

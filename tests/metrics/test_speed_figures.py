@@ -296,6 +296,9 @@ def test_buckets_by_own_and_by_the_baseline_s_length_and_paired_speedup() -> Non
     by_base = {row.name: row for row in buckets.by_length(observation, buckets.EDGES["hunyuan"], True)}
     assert {name: row.pages for name, row in by_base.items() if row.pages} == {"0-256": 1, "1024-2048": 1, "2048+": 1}
     assert by_base["1024-2048"].request_throughput == pytest.approx(2 * 1 / 2)
+    # all single trajectories: their steps are their tokens
+    assert by_base["2048+"].path_steps == 9000
+    assert by_base["2048+"].fewer_steps == pytest.approx(8000 / 9000)
     speedup = buckets.paired_speedup(own, base)
     assert speedup is not None
     assert speedup.geometric_mean == pytest.approx((3 * 4 * 1) ** (1 / 3))

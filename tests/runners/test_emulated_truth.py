@@ -77,6 +77,8 @@ def test_counters_and_buckets_are_the_engine_s(tmp_path: Path) -> None:
     for row in trace["requests"]:
         expected[sum(row["completion_tokens"] >= edge for edge in edges) - 1] += 1
     assert [row.pages for row in summary["buckets"]["hunyuan"]["by_own_length"]] == expected
+    paths = [row.path_steps * row.pages for row in summary["buckets"]["hunyuan"]["by_own_length"] if row.pages]
+    assert math.fsum(paths) == pytest.approx(sum(row["critical_path_steps"] for row in trace["requests"]))
     checks = {check.name: check for check in summary["checks"]}
     for name in ("coverage", "uninterrupted", "cold_prefix_cache", "token_counts_agree", "server_to_itself"):
         assert checks[name].passed, name
