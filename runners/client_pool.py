@@ -53,7 +53,7 @@ class ClientPool:
     def _start(self, task: ClientTask, bodies: BodyStore) -> None:
         ours, theirs = Pipe()
         descriptors = (theirs.fileno(), bodies.descriptor, self._board.descriptor)
-        command = [sys.executable, "-m", "runners.client_process", *map(str, descriptors)]
+        command = [sys.executable, "-P", "-m", "runners.client_process", *map(str, descriptors)]
         self._children.append(subprocess.Popen(command, pass_fds=descriptors, stdin=subprocess.DEVNULL))
         theirs.close()
         self._pipes.append(ours)

@@ -116,7 +116,7 @@ async def _serve(first_token_s: float) -> None:
 @contextmanager
 def stub_server(first_token_s: float = 0.0) -> Iterator[str]:
     """A running stub in a process of its own; its address."""
-    words = [sys.executable, "-m", "runners.loopback_stub", str(first_token_s)]
+    words = [sys.executable, "-P", "-m", "runners.loopback_stub", str(first_token_s)]
     with Popen(words, stdin=PIPE, stdout=PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -38,7 +38,7 @@ class EmulatedLauncher:
 
 def _plan(settings: Mapping[str, Any], options: Mapping[str, Any]) -> LaunchPlan:
     port = int(options.get("port") or free_port())
-    words = [sys.executable, "-m", "runners.emulator", json.dumps({**settings, **options, "port": port})]
+    words = [sys.executable, "-P", "-m", "runners.emulator", json.dumps({**settings, **options, "port": port})]
     return LaunchPlan(words, port)
 
 

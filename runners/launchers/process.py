@@ -75,7 +75,7 @@ def running(
         "stop_timeout_s": stop_timeout_s,
     }
     supervisor = subprocess.Popen(
-        [sys.executable, "-m", "runners.launchers.supervisor", json.dumps(task)],
+        [sys.executable, "-P", "-m", "runners.launchers.supervisor", json.dumps(task)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
