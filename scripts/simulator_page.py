@@ -141,7 +141,7 @@ def what_if() -> str:
 def comparison(rows: Sequence[Comparison]) -> str:
     """Every row."""
     return table(
-        ["name", "published", "simulated", "relative error", "use", "unit", "source"],
+        ["name", "published", "predicted", "relative error", "use", "unit", "source"],
         [
             [
                 f"`{row.name}`",

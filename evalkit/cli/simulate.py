@@ -80,7 +80,8 @@ def _published(args: argparse.Namespace) -> int:
         (row.name, f"{row.published:.4g}", f"{row.predicted:.4g}", f"{row.error:+.1%}", row.use, row.unit, row.source)
         for row in rows
     ]
-    print(_table(("name", "published", "simulated", "error", "use", "unit", "source"), cells))
+    print("simulated, not measured: the model beside published figures")
+    print(_table(("name", "published", "predicted", "relative error", "use", "unit", "source"), cells))
     return 0
 
 

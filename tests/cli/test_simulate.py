@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from evalkit import registry
 from evalkit.cli.main import main
+from runners.emulator.published import Comparison
 
 STREAMS = "datasets/mini/streams.jsonl"
 ROOT = Path(__file__).parents[2]
@@ -96,3 +98,28 @@ def test_bad_lists_are_refused(option: list[str], capsys: pytest.CaptureFixture[
         code = error.code
     assert code == 2
     assert option[0] in capsys.readouterr().err
+
+
+def test_the_comparison_prints_every_column(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = Comparison("hpd_pps", 2.68, 2.68 * 1.1, "pages/s", "predicted", "a paper")
+    real = registry.load
+    monkeypatch.setattr(registry, "load", lambda kind, name: compare_one if name == "published" else real(kind, name))
+
+    def compare_one(progress: object) -> list[Comparison]:
+        return [row]
+
+    assert main(["simulate", "--published"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("simulated, not measured")
+    assert lines[2].split()[:5] == ["hpd_pps", "2.68", "2.948", "+10.0%", "predicted"]
+    assert main(["simulate", "--published", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["relative_error"] == pytest.approx(0.1)
+    assert (told["name"], told["published"], told["use"], told["provenance"]) == (
+        "hpd_pps",
+        2.68,
+        "predicted",
+        "simulated",
+    )
