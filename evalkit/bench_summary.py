@@ -103,6 +103,20 @@ def summarize(observation: Observation, allowed: Collection[str] = ()) -> dict[s
     }
 
 
+def figures_table(summary: Mapping[str, Any]) -> str:
+    """The figures that have a value, a line each, and which rules of measurement the run breaks."""
+    lines = [
+        f"  {name:<28}{figure.value:>12.4g} {figure.unit:<14}{figure.provenance}"
+        for name, figure in summary["figures"].items()
+        if figure.value is not None
+    ]
+    broken = [check for check in summary["checks"] if check.name in summary["broken_rules"]]
+    lines += [
+        f"  INVALID: {check.name} is {check.value}, limit {check.limit} ({check.explanation})" for check in broken
+    ]
+    return "\n".join(lines)
+
+
 def _buckets(observation: Observation) -> dict[str, dict[str, Any]]:
     by_length = registry.load("figures", "by_length")
     return {

@@ -6,8 +6,10 @@ import argparse
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from evalkit import registry
+from evalkit.bench_summary import figures_table, write_bench_summary
 from evalkit.dataset import Dataset, load_dataset
 from evalkit.errors import UserError
 from evalkit.page_jobs import page_jobs, warmup_jobs
@@ -39,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     offline.add_argument("--vllm", metavar="ENV", help="environment that holds the engine")
     offline.add_argument("--weights", metavar="DIR", help="folder of the weights")
     parser.add_argument("--retry-failed", action="store_true", help="ask again for pages that failed")
+    parser.add_argument("--baseline", type=Path, metavar="RUN", help="run that speed-ups are counted against")
+    parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="validity rule that may be broken")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -92,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
             return _sweep(args, dataset, jobs, settings, sizes)
         with progress(f"infer {system.name}", len(jobs)) as shown:
             report = infer(args.run, jobs, settings, retry_failed=args.retry_failed, on_progress=shown.update)
-    _print(report, args.run, args.json)
+    summary = write_bench_summary(args.run, dataset=dataset, baseline=args.baseline, allowed=args.allow)
+    _print(report, summary, args.run, args.json)
     return 3 if report.missing else 0
 
 
@@ -132,15 +137,16 @@ def _sweep(
     return 0
 
 
-def _print(report: InferReport, run: Path, as_json: bool) -> None:
-    for note in report.notes:
+def _print(report: InferReport, summary: dict[str, Any], run: Path, as_json: bool) -> None:
+    for note in (*report.notes, *summary["advice"]):
         say(f"note: {note}")
     if as_json:
-        print(dumps({"run": str(run), "pages": report.pages, "states": report.states, "missing": report.missing}))
+        figures = {name: figure.value for name, figure in summary["figures"].items()}
+        told = {"pages": report.pages, "states": report.states, "missing": report.missing}
+        speed = {name: summary[name] for name in ("provenance", "valid", "broken_rules")}
+        print(dumps({"run": str(run), **told, **speed, "figures": figures}))
         return
     states = ", ".join(f"{count} {state}" for state, count in sorted(report.states.items()))
-    print(f"{run}/infer: {report.pages} pages: {states or 'none answered'}" + _missing(report))
-
-
-def _missing(report: InferReport) -> str:
-    return f", {report.missing} left: run the same command to go on" if report.missing else ""
+    left = f", {report.missing} left: run the same command to go on" if report.missing else ""
+    print(f"{run}/infer: {report.pages} pages: {states or 'none answered'}{left}")
+    print(figures_table(summary))

@@ -29,15 +29,21 @@ def test_pages_are_answered_and_said(
 ) -> None:
     with serving(server):
         assert infer(tmp_path / "run", server.url, "--json") == 0
-        assert json.loads(capsys.readouterr().out) == {
-            "run": str(tmp_path / "run"),
-            "pages": 3,
-            "states": {"ok": 3},
-            "missing": 0,
-        }
+        told = json.loads(capsys.readouterr().out)
+        assert (told["run"], told["pages"], told["states"], told["missing"]) == (
+            str(tmp_path / "run"),
+            3,
+            {"ok": 3},
+            0,
+        )
+        assert told["provenance"] == "measured"
+        assert told["figures"]["pps"] > 0
         assert len(server.requests) == 3 + 2  # and two warm-up pages
         assert infer(tmp_path / "run", server.url) == 0
-        assert capsys.readouterr().out == f"{tmp_path}/run/infer: 3 pages: 3 ok\n"
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == f"{tmp_path}/run/infer: 3 pages: 3 ok"
+        assert lines[1].split()[0] == "pps"
+        assert (tmp_path / "run/bench/summary.json").exists()
         assert len(server.requests) == 5
 
 
