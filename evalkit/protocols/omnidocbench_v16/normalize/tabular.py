@@ -101,14 +101,26 @@ def _skip_group(latex: str, position: int, opening: str, closing: str) -> int:
 
 
 def _table_html(tabular: _Tabular) -> str:
+    """Rows of equal width, without empty rows and without empty columns at the right, as latexmlc makes them."""
+    rows = [[read_cell(_RULE.sub("", cell)) for cell in cells] for cells in tabular.rows]
     pieces: list[str] = ["<table>"]
     covered: dict[int, int] = {}  # rows still covered by a multirow cell, by column
-    for cells in tabular.rows:
-        row = [read_cell(_RULE.sub("", cell)) for cell in cells]
-        if len(row) == 1 and row[0] == TabularCell():
-            continue
-        pieces += "<tr>", *_row_html(row, covered), "</tr>"
+    for row in _trimmed(_padded(rows)):
+        if any(cell.text for cell in row) or any(left > 0 for left in covered.values()):
+            pieces += "<tr>", *_row_html(row, covered), "</tr>"
     return "".join([*pieces, "</table>"])
+
+
+def _padded(rows: list[list[TabularCell]]) -> list[list[TabularCell]]:
+    widths = [sum(min(cell.columns, _MOST_SPAN) for cell in row) for row in rows]
+    widest = min(max(widths), _MOST_SPAN)
+    return [row + [TabularCell()] * (widest - width) for row, width in zip(rows, widths, strict=True)]
+
+
+def _trimmed(rows: list[list[TabularCell]]) -> list[list[TabularCell]]:
+    while all(len(row) > 1 and row[-1] == TabularCell() for row in rows):
+        rows = [row[:-1] for row in rows]
+    return rows
 
 
 def _row_html(row: list[TabularCell], covered: dict[int, int]) -> Iterator[str]:

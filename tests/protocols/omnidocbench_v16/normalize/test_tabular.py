@@ -22,6 +22,7 @@ TABLES = [
     ("nested", r"\begin{tabular}{ll} \begin{tabular}{c} a & b \\ c \end{tabular} & d \end{tabular}", "a b c|d"),
     ("width", r"\begin{tabularx}{\textwidth}{lX} a & b \\ \end{tabularx}", "a|b"),
     ("column arguments", r"\begin{tabular}[t]{>{\bfseries}l p{2cm}} a & b \end{tabular}", "a|b"),
+    ("short row", r"\begin{tabular}{lll} a \\ b & c & \\ & \\ d & e \end{tabular}", "a|\nb|c\nd|e"),
     ("accents", r"\begin{tabular}{l} caf\'e ``q'' 1--2 \end{tabular}", "café “q” 1–2"),
 ]
 
