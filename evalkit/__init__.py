@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 CALLS = frozenset(
     {
         *("bench", "compare", "convert", "doctor", "evaluate", "gate", "infer"),
-        *("load_dataset", "names", "report", "rows", "score", "simulate"),
+        *("load_dataset", "names", "report", "rows", "score", "simulate", "speed", "sweep"),
     }
 )
 

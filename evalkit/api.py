@@ -15,9 +15,10 @@ from evalkit.stages import evaluate as evaluate_stage
 from evalkit.types import DoctorCheck, PairScore, Summary
 
 if TYPE_CHECKING:
-    from evalkit.stages.bench import BenchResult
     from evalkit.compare import Comparison
     from evalkit.gate.verdict import GateResult
+    from evalkit.load_sweep import Sweep
+    from evalkit.stages.bench import BenchResult
     from evalkit.stages.convert import ConvertReport
     from evalkit.stages.infer import InferReport
 
@@ -35,6 +36,8 @@ __all__ = [
     "rows",
     "score",
     "simulate",
+    "speed",
+    "sweep",
 ]
 
 Source = str | Path
@@ -69,6 +72,39 @@ def infer(
         **settings,
     )
     return drive(Path(run), page_jobs(_dataset(dataset)), facts)
+
+
+def speed(
+    run: Source, dataset: Source | Dataset | None = None, *, baseline: Source | None = None, allowed: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The figures of speed of a run's answers, as bench/summary.json holds them; `baseline` is the run of the baseline.
+
+    With a data set there are figures by attribute and content too. `allowed` names validity rules that may be broken.
+    """
+    from evalkit.bench_summary import write_bench_summary
+
+    loaded = None if dataset is None else _dataset(dataset)
+    other = None if baseline is None else Path(baseline)
+    return write_bench_summary(Path(run), dataset=loaded, baseline=other, allowed=allowed)
+
+
+def sweep(
+    run: Source,
+    system: str,
+    dataset: Source | Dataset,
+    *,
+    endpoints: Sequence[str],
+    in_flight: Sequence[int],
+    **settings: Any,
+) -> Sweep:
+    """Drive a data set's pages once at each number of requests in flight, in folders `run`/bs-N."""
+    from evalkit.load_sweep import sweep as drive
+    from evalkit.page_jobs import page_jobs
+    from evalkit.types import InferSettings
+
+    facts = InferSettings(registry.load("catalog", "system")(system), tuple(endpoints), **settings)
+    loaded = _dataset(dataset)
+    return drive(Path(run), page_jobs(loaded), facts, in_flight, loaded)
 
 
 def convert(run: Source, dataset: Source | Dataset, converter: str, variant: str | None = None) -> ConvertReport:

@@ -12,11 +12,11 @@ from evalkit import registry
 from evalkit.bench_summary import figures_table, write_bench_summary
 from evalkit.dataset import Dataset, load_dataset
 from evalkit.errors import UserError
+from evalkit.load_sweep import search, sweep, sweep_table
 from evalkit.page_jobs import page_jobs, warmup_jobs
 from evalkit.progress import progress, say
 from evalkit.stages.infer import InferReport, infer
 from evalkit.store import dumps
-from evalkit.sweep import search, sweep, sweep_table
 from evalkit.types import InferSettings, Load, PageJob, System
 
 HELP = """

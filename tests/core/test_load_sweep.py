@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.errors import UserError
+from evalkit.load_sweep import largest_within, search, sweep
 from evalkit.store import read_json
-from evalkit.sweep import largest_within, search, sweep
 from tests.fakes.chat_server import FakeChatServer, page_jobs, serving
 from tests.stages.test_infer import settings
 
