@@ -27,10 +27,12 @@ _NOT_ARITHMETIC = re.compile(
 _RELATIONS = ("=", "\\approx", "≈", "\\neq", "≠", "\\leq", "≤", "\\geq", "≥")
 
 
+@rule(stage="extract", order=19, example=r"a $$x$$ b $y=1$ -> the items \[x\] and \[y=1\], the text a b $y=1$")
 def take_formulas(text: str) -> tuple[str, list[PredItem]]:
     """Blank the display formulas and give all formulas as items; inline ones stay in the text as well.
 
     Source: extract.py, md_tex_filter.
+    Quirk: an inline formula is scored twice, as a formula and within its text.
     """
     items: list[PredItem] = []
     display: list[tuple[int, int]] = []

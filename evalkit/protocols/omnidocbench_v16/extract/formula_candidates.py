@@ -52,6 +52,7 @@ def image_formula_candidates(markdown: str) -> list[PredItem]:
     return items
 
 
+@rule(stage="extract", order=53, example="3 + 4 = 7 -> a formula_rescue item")
 def formula_candidate(text: str, position: tuple[int, int], fine_category: str) -> list[PredItem]:
     """One item when the text looks like a formula, else none; a reaction arrow makes it a formula at once.
 
@@ -66,6 +67,7 @@ def formula_candidate(text: str, position: tuple[int, int], fine_category: str) 
     return [PredItem("equation_isolated" if has_arrow else "formula_rescue", formula, position, fine_category)]
 
 
+@rule(stage="extract", order=13, example="<td>3 + 4 = 7</td> -> the item 3 + 4 = 7 as a formula")
 def table_formula_candidates(table: str, start: int) -> list[PredItem]:
     """Formulas that fill cells of an HTML table; positions are made up from the table's start.
 

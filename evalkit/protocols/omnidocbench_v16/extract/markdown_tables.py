@@ -87,6 +87,7 @@ def _cells(line: str, tag: str) -> Iterator[str]:
     return (f"      <{tag}>{cell.strip()}</{tag}>\n" for cell in line.split("|")[1:-1])
 
 
+@rule(stage="extract", order=34, example="a table for each of two adjoining rows -> one table of two rows")
 def join_row_tables(text: str) -> str:
     """Tables on adjoining lines become one table.
 

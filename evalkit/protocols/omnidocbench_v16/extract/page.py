@@ -11,8 +11,10 @@ from evalkit.protocols.omnidocbench_v16.extract.tables import take_html_tables, 
 from evalkit.protocols.omnidocbench_v16.extract.text_blocks import take_code_blocks, text_items, unwrap_headings
 from evalkit.protocols.omnidocbench_v16.policy import POLICY, LatexTables
 from evalkit.protocols.omnidocbench_v16.records import PredItem
+from evalkit.protocols.omnidocbench_v16.rules import rule
 
 
+@rule(stage="extract", order=70, example="a page -> its items by category, in the order of their positions")
 def extract(markdown: str, *, latex_tables: LatexTables = POLICY.normalize.latex_tables) -> dict[str, list[PredItem]]:
     """The items of a page by category (text_all, equation_isolated, formula_rescue, html_table, latex_table).
 

@@ -19,6 +19,7 @@ _SECTION_LINE = (Delimiter(r"\\section\*?\{", "}", multiline=False),)
 _SECTION = (Delimiter(r"\\section\*?\{", "}"),)
 
 
+@rule(stage="extract", order=35, example="```python x = 1``` on two lines -> the text item x = 1")
 def take_code_blocks(text: str) -> tuple[str, list[PredItem]]:
     """Blank the fenced code blocks that name a language and give their code as text items.
 
@@ -45,6 +46,7 @@ def unwrap_headings(text: str) -> str:
     return replace_delimited(text, _SECTION, str.strip)
 
 
+@rule(stage="extract", order=44, example="two paragraphs -> two text_all items")
 def text_items(text: str) -> list[PredItem]:
     """The paragraphs as text items, each followed by itself as a formula where it looks like one.
 

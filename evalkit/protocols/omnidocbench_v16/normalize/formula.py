@@ -90,6 +90,7 @@ def strip_formula_tags(text: str) -> str:
     return text.replace("\\notag", "").replace("\\nonumber", "")
 
 
+@rule(stage="normalize", order=16, example=r"'\\[x^{2}\\tag{1}\\]' -> 'x^2'")
 def formula_to_text(text: str) -> str:
     """A formula as the plain text that text is compared with.
 

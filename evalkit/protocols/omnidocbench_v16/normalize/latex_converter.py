@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from pylatexenc import latex2text, latexwalker
 
+from evalkit.protocols.omnidocbench_v16.rules import rule
+
 _NESTING_SIGN = re.compile(r"[{\[$_^]|\\(?:begin|left)\b|\\[(\[]")
 _SHALLOW = 12
 
@@ -98,6 +100,7 @@ class _Reader(latex2text.LatexNodes2Text):  # type: ignore[misc]
         self.accented_characters_left = _ACCENTED_CHARACTERS
 
 
+@rule(stage="normalize", order=23, example=r"'\\frac{a}{b}' -> 'a/b'")
 def convert_latex(latex: str) -> str | None:
     """The text of a piece of LaTeX; None when the parser fails on it, nests too deeply or runs out of work.
 

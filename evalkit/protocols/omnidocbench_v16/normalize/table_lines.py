@@ -43,6 +43,7 @@ _FORMULA_REPLACEMENTS = (
 _UNDERSCORES = re.compile(r"_{4,}")
 
 
+@rule(stage="normalize", order=63, example="'<table><tr><td>a b</td><td>c</td></tr></table>' -> ['ab c']")
 def table_to_text_lines(table: str) -> list[str]:
     """One line a row, its cells joined by blanks; without rows one line a cell; without cells one line.
 
@@ -66,10 +67,12 @@ def plain_cell_text(text: str) -> str:
     return normalize_cell_text(cell_formulas_to_text(text))
 
 
+@rule(stage="normalize", order=59, example=r"<td>5 $\pm$ 1</td> -> <td>5±1</td>")
 def table_with_plain_cells(table: str) -> str:
     """An HTML table on one line, the formulas in its cells read as text; "" for text that holds no table.
 
     Source: table_postprocess.py, table_post_process.
+    Quirk: cells lose their blanks, so that two words become one.
     """
     if not holds_table(table):
         return ""
