@@ -21,11 +21,12 @@ CALLS = frozenset(
 
 def __getattr__(name: str) -> Any:
     """The calls of `evalkit.api`, so that `import evalkit` loads nothing heavy, and no submodule loads them all."""
-    if name not in CALLS:
+    if name not in CALLS and name != "api":
         raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("evalkit.api"), name)
+    calls = import_module("evalkit.api")
+    return calls if name == "api" else getattr(calls, name)
 
 
 def __dir__() -> list[str]:
