@@ -23,7 +23,7 @@ _OFFICIAL_CALLER_FRAMES = 13
 
 _FIRST_TOKENS = (500, 12)
 _SECOND_TOKENS = (20_000, 400)
-_ACCENTED_CHARACTERS = 100_000
+_ACCENTED_CHARACTERS = 20_000
 _ACCENTS = (
     "'", "`", '"', "^", "~", "=", ".", "H", "b", "c", "d", "k", "r", "u", "v", "acute", "bar", "breve", "check", "ddot",
     "dot", "grave", "hat", "not", "tilde", "vec",

@@ -10,6 +10,7 @@ from evalkit.protocols.omnidocbench_v16.normalize.latex_converter import convert
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
+_REMEMBERED_CHARACTERS = 2000
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _LATEX_SIGNAL = re.compile(r"\\[A-Za-z]+|[_^{}$]|\\[\[\]()]\]|&|%|#")
@@ -53,8 +54,16 @@ class _Converted(NamedTuple):
     reason: str | None = None
 
 
-@lru_cache(maxsize=1 << 15)
 def _converted(stripped: str) -> _Converted:
+    return _convert_and_remember(stripped) if len(stripped) <= _REMEMBERED_CHARACTERS else _convert(stripped)
+
+
+@lru_cache(maxsize=1 << 13)
+def _convert_and_remember(stripped: str) -> _Converted:
+    return _convert(stripped)
+
+
+def _convert(stripped: str) -> _Converted:
     if is_prose(stripped):
         return _Converted(None, "prose")
     if is_weak_latex(stripped):

@@ -18,6 +18,7 @@ from evalkit.protocols.omnidocbench_v16.rules import rule
 HEAD_CELLS = {"th": "td"}
 UNWRAPPED = frozenset(("thead", "tbody", "span"))
 
+_REMEMBERED_CHARACTERS = 100_000
 _TABLE_OPENING = re.compile(r"<table\b", re.IGNORECASE)
 _TABLE_CLOSING = re.compile(r"</table>", re.IGNORECASE)
 _ATTRIBUTES = tuple(re.compile(rf' {name}=".*?"') for name in ("style", "height", "width", "align", "class"))
@@ -39,12 +40,20 @@ def normalize_table(
     return normalize_html_table(text)
 
 
-@lru_cache(maxsize=4096)
 def normalize_html_table(text: str) -> str:
     """An HTML table as it is compared.
 
     Source: data_preprocess.py, normalized_html_table.
     """
+    return _normalize_and_remember(text) if len(text) <= _REMEMBERED_CHARACTERS else _normalize(text)
+
+
+@lru_cache(maxsize=1024)
+def _normalize_and_remember(text: str) -> str:
+    return _normalize(text)
+
+
+def _normalize(text: str) -> str:
     if not holds_table(text):
         return ""
     return drop_bare_tags(wrap_table(flatten_table(normalize_cells(simplify_tags(text)))))
