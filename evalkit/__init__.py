@@ -26,6 +26,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     calls = import_module("evalkit.api")
+    globals().update({call: getattr(calls, call) for call in CALLS})  # also over a submodule of the same name
     return calls if name == "api" else getattr(calls, name)
 
 
