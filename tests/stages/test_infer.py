@@ -118,7 +118,7 @@ FAULTS: list[tuple[str, Behaviour, FinishState, str, str | None]] = [
     ("loop_stopped", Answer(finish_reason="repetition"), FinishState.TRUNCATED, "repetition: ", "# Title\nbody"),
     ("aborted", Answer(finish_reason="abort"), FinishState.ERROR, "stopped: finish_reason abort", None),
     ("empty", Answer(chunks=()), FinishState.INVALID, "empty: ", ""),
-    ("hang", Hang(), FinishState.TIMEOUT, "timeout: no complete answer in 0.5 s", None),
+    ("hang", Hang(), FinishState.TIMEOUT, "timeout: no complete answer in 3 s", None),
 ]
 
 
@@ -131,8 +131,9 @@ def test_a_fault_costs_its_page_and_is_named(
     def behave(page_id: str) -> Behaviour:
         return behaviour if page_id == "p001" else Answer()
 
+    timeout_s = 3.0 if state is FinishState.TIMEOUT else 60.0
     with serving(FakeChatServer(behave)) as server:
-        report = infer(tmp_path / "run", page_jobs(tmp_path / "images", 4), settings(server.url, timeout_s=0.5))
+        report = infer(tmp_path / "run", page_jobs(tmp_path / "images", 4), settings(server.url, timeout_s=timeout_s))
     outputs = by_page(tmp_path / "run")
     assert outputs["p001"].state is state
     assert (outputs["p001"].reason or "").startswith(reason)
