@@ -158,6 +158,16 @@ def test_welch_ratio_against_scipy() -> None:
     assert found.interval == pytest.approx(np.exp(test.confidence_interval(0.95)))
 
 
+def test_welch_intervals_of_equal_runs_hold_one_about_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(4)
+    held = 0
+    for _ in range(400):
+        found = welch_ratio(np.exp(rng.normal(2, 0.02, 3)).tolist(), np.exp(rng.normal(2, 0.05, 4)).tolist())
+        assert found is not None
+        held += found.interval.low <= 1 <= found.interval.high
+    assert 0.92 <= held / 400 <= 0.985
+
+
 def test_welch_ratio_needs_repeats_and_takes_equal_ones() -> None:
     assert welch_ratio([10.0], [9.0, 9.1]) is None
     found = welch_ratio([10.0, 10.0], [5.0, 5.0])
