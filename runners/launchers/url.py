@@ -9,9 +9,9 @@ from typing import Any
 
 from evalkit.errors import UserError
 from evalkit.types import Served, System
+from runners.drive_setup import auth_headers
 from runners.http_exchange import Endpoint
 from runners.launchers.flags import differences, read_back
-from runners.openai_client import auth_headers
 from runners.server_facts import read_facts
 
 
