@@ -64,7 +64,7 @@ def _judged(baseline: Snapshot, candidate: Snapshot, rule: SpeedRule, group: Gro
     sides = [_figures(side, rule.figure, group) for side in (baseline, candidate)]
     lacking = _lacking(sides, (baseline, candidate))
     if lacking is not None:
-        return RuleResult(STAGE, name, Verdict.NOT_COMPARABLE, lacking)
+        return RuleResult(STAGE, name, _verdict_without_value(sides, group), lacking)
     before, after = ([figure.value or 0.0 for figure in figures] for figures in sides)
     sample = sides[1][0]
     better = higher_is_better(rule, sample.unit)
@@ -113,6 +113,14 @@ def _lacking(sides: Sequence[Sequence[SpeedFigure]], owners: Sequence[Snapshot])
     if kinds[0] != kinds[1] or len(kinds[0]) > 1:
         return f"provenance differs: {', '.join(kinds[0])} against {', '.join(kinds[1])}"
     return None
+
+
+def _verdict_without_value(sides: Sequence[Sequence[SpeedFigure]], group: Group) -> Verdict:
+    """Pages may leave a group, such as a length bucket, from run to run; a figure of all pages must be there."""
+    if group is None:
+        return Verdict.NOT_COMPARABLE
+    valued = [any(figure.value is not None for figure in figures) for figures in sides]
+    return Verdict.INCONCLUSIVE if any(valued) else Verdict.PASS
 
 
 def _geometric_mean(values: Sequence[float]) -> float:

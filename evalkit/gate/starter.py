@@ -85,6 +85,8 @@ def propose(run: Snapshot, second: Snapshot | None = None) -> Starter:
 def _accuracy(run: Snapshot, second: Snapshot | None, stratify: str | None) -> list[AccuracyProposal]:
     table = PageTable(run, second or run, StatisticsSettings(stratify=stratify))
     selections = [Selection(name) for name in METRICS if run.metrics.get(name) is not None]
+    if not selections:
+        return []
     found = []
     for selection, means in table.bootstrap(selections).items():
         before, after = means.replicates

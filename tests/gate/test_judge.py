@@ -350,6 +350,21 @@ def test_speed_by_attribute_judges_each_group(tmp_path: Path) -> None:
     assert judge(before, after, GateConfig(speed=(where,))).verdict is Verdict.PASS
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ({"a": 1.0, "b": 1.0}, {"a": 1.0}, Verdict.INCONCLUSIVE),
+        ({"a": 1.0, "b": None}, {"a": 1.0, "b": None}, Verdict.PASS),
+        ({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": None}, Verdict.INCONCLUSIVE),
+    ],
+    ids=["no page there any more", "no answer on either side", "no answer any more"],
+)
+def test_a_group_that_one_run_lacks(tmp_path: Path, before: Any, after: Any, verdict: Verdict) -> None:
+    sides = grouped(tmp_path / "a", before), grouped(tmp_path / "b", after)
+    rule = SpeedRule("latency_p50_s", relative_margin=0.1, by="language")
+    assert one(judge(*sides, GateConfig(speed=(rule,))), "latency_p50_s [language=b]").verdict is verdict
+
+
 def test_speed_by_length_bucket(tmp_path: Path) -> None:
     buckets = {
         "hpd": {"by_own_length": [{"name": "0-1000", "pages": 3, "request_throughput": 2.0, "provenance": "emulated"}]}
