@@ -176,6 +176,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     jobs = page_jobs(tmp_path / "images", 6)
     script = (
         "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background has it ignored\n"
         "from pathlib import Path\n"
         "from tests.stages.test_infer import page_jobs, settings\n"
         "from evalkit.stages.infer import infer\n"

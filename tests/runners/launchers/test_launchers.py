@@ -121,8 +121,9 @@ def test_a_program_that_cannot_be_started_is_explained(tmp_path: Path) -> None:
 
 
 SERVE_FOREVER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background has it ignored
 from runners.launchers.process import LaunchPlan, running
 from runners.launchers.vllm import vllm_plan
 from tests.runners.launchers.test_launchers import SYSTEM
