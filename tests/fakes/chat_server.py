@@ -71,9 +71,11 @@ class FakeChatServer:
     pages: list[str] = field(default_factory=list)
     posts: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    connections: int = 0
     in_flight: int = 0
     most_in_flight: int = 0
     url: str = ""
+    _chatting: set[asyncio.StreamWriter] = field(default_factory=set)
     listener: asyncio.Server | None = None
 
     def die(self, after: int) -> None:
@@ -99,6 +101,9 @@ class FakeChatServer:
             return self._side(method, path, writer)
         request = json.loads(body)
         page_id = page_of(request)
+        if writer not in self._chatting:
+            self._chatting.add(writer)
+            self.connections += 1
         self.requests.append(request)
         self.headers.append(headers)
         self.pages.append(page_id)
