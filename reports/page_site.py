@@ -95,8 +95,6 @@ class PageSite:
         shown = shown_page(part, self._picture)
         name = self.image_name(page_id)
         branches, provenance = timeline.branches_of(part.request.get("extra") or {})
-        several = len(branches) > 1
-        chart = timeline.draw("This page's request", branches, provenance) if several else None
         score = self._scores[run.key].get(page_id)
         return render(
             "page.html",
@@ -110,7 +108,7 @@ class PageSite:
             neighbours=self._neighbours(run, page_id),
             others=self._others(run, page_id),
             elements=ELEMENTS,
-            chart=chart,
+            chart=timeline.chart(branches, provenance),
         )
 
     def _neighbours(self, run: Run, page_id: str) -> Neighbours:

@@ -50,6 +50,56 @@ def draw(title: str, branches: list[Branch], provenance: str, name: str = NAME) 
     return Picture(name, TITLE, caption, canvas.svg(f"{TITLE}: {len(shown)} branches"), wide=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A branch of a page view's small chart, in units of its viewBox: waiting from `born`, decoding from `start`."""
+
+    row: int
+    born: float
+    start: float
+    width: float
+    layout: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The branches of one page's request; matplotlib would take longer for it than for all else on the page."""
+
+    bars: tuple[Bar, ...]
+    seconds: float
+    provenance: str
+    left_out: int
+
+
+CHART_WIDTH = 1000
+
+
+def chart(branches: list[Branch], provenance: str) -> Chart | None:
+    """The chart of a request with several branches; None for a single one."""
+    shown = branches[:MOST_BRANCHES]
+    seconds = max((branch.ended_s for branch in shown), default=0.0)
+    if len(shown) < 2 or seconds <= 0:
+        return None
+
+    def place(at_s: float) -> float:
+        return round(CHART_WIDTH * min(max(at_s / seconds, 0.0), 1.0), 1)
+
+    bars = tuple(
+        Bar(
+            row,
+            place(branch.born_s),
+            place(branch.started_s),
+            round(max(1.0, place(branch.ended_s) - place(branch.started_s)), 1),
+            branch.layout,
+            f"{'layout' if branch.layout else f'branch {row}'}: {branch.tokens} tokens, "
+            f"{branch.started_s:.2f} to {branch.ended_s:.2f} s",
+        )
+        for row, branch in enumerate(shown)
+    )
+    return Chart(bars, seconds, provenance, len(branches) - len(shown))
+
+
 def branches_of(extra: Mapping[str, Any]) -> tuple[list[Branch], str]:
     """The branches that a server reported with an answer, and the provenance of their times; [] where none."""
     for name, facts in (extra.get("server_metrics") or {}).items():
