@@ -24,8 +24,8 @@ class Drawing:
 
 
 def must_be_alone(formula: Prepared) -> bool:
-    """True for a formula that may reach beyond itself: not parsed, or using words that change what follows."""
-    return not formula.parsed or is_far_reaching(formula.coloured.latex)
+    """True for a formula that uses words which change what follows."""
+    return is_far_reaching(formula.coloured.latex)
 
 
 def draw_alone(typesetter: Typesetter, formula: Prepared) -> Drawing:
@@ -39,7 +39,7 @@ def draw_alone(typesetter: Typesetter, formula: Prepared) -> Drawing:
 
 
 def draw_together(typesetter: Typesetter, formulas: Sequence[Prepared]) -> list[Drawing]:
-    """Draw formulas of one kind in shared runs."""
+    """Draw formulas of one kind in shared runs; those that strayed in them are drawn alone."""
     drawings: dict[int, Drawing] = {}
     papers = {index: formula.first_paper for index, formula in enumerate(formulas)}
     while papers:

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from metrics.cdm.boxes import PixelBox
 
@@ -94,6 +93,8 @@ class Match:
 
 def match(gt: Side, pred: Side) -> Match:
     """Match two non-empty sides."""
+    from scipy.optimize import linear_sum_assignment  # half of the start-up time of a worker that only draws
+
     token_cost = _token_cost(gt.tokens, pred.tokens)
     cost = token_cost + POSITION_WEIGHT * _position_cost(gt, pred) + ORDER_WEIGHT * _order_cost(gt, pred)
     rows, columns = linear_sum_assignment(cost)

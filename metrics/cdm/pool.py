@@ -44,7 +44,10 @@ class Crew:
 
     def match(self, jobs: Sequence[MatchJob]) -> Iterator[tuple[int, list[Match]]]:
         """Matches of each chunk, in the order in which they are done."""
-        yield from self._pool.imap_unordered(_match_job, jobs) if self._pool is not None else map(_match_job, jobs)
+        if self._pool is None or len(jobs) == 1:
+            yield from map(_match_job, jobs)
+        else:
+            yield from self._pool.imap_unordered(_match_job, jobs)
 
 
 @contextmanager
@@ -58,8 +61,12 @@ def crew(workshop: Workshop, workers: int) -> Iterator[Crew]:
         pool = multiprocessing.get_context("spawn").Pool(workers, _start_worker, (workshop, scratch))
         try:
             yield Crew(workshop, scratch, pool)
-        finally:
+        except BaseException:
             pool.terminate()
+            raise
+        else:
+            pool.close()
+        finally:
             pool.join()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -74,8 +81,13 @@ def _start_worker(workshop: Workshop, scratch: Path) -> None:
     """Leave interrupts to the parent; end with clean-up when it says so."""
     global _typesetter
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGTERM, _end_with_clean_up)
     _typesetter = Typesetter(workshop, scratch)
+
+
+def _end_with_clean_up(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(1)
 
 
 def _render_job(job: RenderJob) -> tuple[int, list[Rendering]]:

@@ -54,7 +54,7 @@ class Rendering:
 def render(typesetter: Typesetter, formulas: Sequence[str]) -> list[Rendering]:
     """Draw formulas, as many as possible in shared TeX runs. A formula's result does not depend on the others."""
     renderings: dict[int, Rendering] = {}
-    shared: defaultdict[Kind, list[tuple[int, Prepared]]] = defaultdict(list)
+    shared: defaultdict[tuple[Kind, bool], list[tuple[int, Prepared]]] = defaultdict(list)
     for index, formula in enumerate(formulas):
         prepared = _prepared(formula)
         if isinstance(prepared, Rendering):
@@ -62,7 +62,7 @@ def render(typesetter: Typesetter, formulas: Sequence[str]) -> list[Rendering]:
         elif must_be_alone(prepared):
             renderings[index] = _rendering(prepared, draw_alone(typesetter, prepared))
         else:
-            shared[prepared.kind].append((index, prepared))
+            shared[prepared.kind, prepared.parsed].append((index, prepared))  # malformed ones keep to themselves
     for members in shared.values():
         drawings = draw_together(typesetter, [prepared for _, prepared in members])
         for (index, prepared), drawing in zip(members, drawings, strict=True):

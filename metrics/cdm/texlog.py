@@ -11,7 +11,9 @@ _TOO_WIDE = re.compile(r"^Overfull \\hbox \(([0-9.]+)pt too wide\)", re.MULTILIN
 _OVERFULL = re.compile(r"Overfull \\[hv]box")
 _MISSING_FONT = re.compile(r"Font (\w+) at \d+ not found")
 # Errors after which TeX may have closed a group that another formula opened, or read past a formula's end.
-_STRAYED = re.compile(r"ended by|File ended while|Runaway|Emergency stop|endgroup|fatal error", re.IGNORECASE)
+_STRAYED = re.compile(r"ended by|File ended while|Emergency stop|endgroup|fatal error", re.IGNORECASE)
+# An argument that is not closed. If an open brace is the cause, it swallows the rest of any document it stands in.
+_UNCLOSED = re.compile(r"^! File ended while scanning use of .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,12 @@ class Stretch:
     def strayed(self) -> bool:
         """True when the formula must be typeset alone: an error may have crossed its borders."""
         return _STRAYED.search(self.text) is not None
+
+    @property
+    def unclosed(self) -> str | None:
+        """The error line of an argument that is not closed within the formula."""
+        found = _UNCLOSED.search(self.text)
+        return found[0] if found else None
 
     @property
     def overfull(self) -> Overfull | None:

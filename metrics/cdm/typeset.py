@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ MAX_FONTS_MADE = 8  # fonts made for one run before it is given up
 CPU_S = 10  # for one formula; an honest one needs a small part of a second
 FORMULAS_A_CPU_S = 10  # what each further formula of a shared run adds to its limit
 _JOB = "cdm"
+_BRACE_OR_ESCAPE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
 class TexState(StrEnum):
@@ -104,6 +106,7 @@ class Typesetter:
             stretch = batch[start:end]
             culprit = next((index for index in stretch if not _is_closed(found.get(f"f{index}"))), None)
             if culprit is not None:
+                results[culprit] = _without_page(found.get(f"f{culprit}"), formulas[culprit])
                 at = batch.index(culprit)
                 return [batch[start:at] + batch[at + 1 :]]
             if not _canaries_agree(done.pages, found, end):
@@ -112,7 +115,7 @@ class Typesetter:
                 middle = (start + end) // 2
                 return [batch[start:middle], batch[middle:end], batch[end:]]
             for index in stretch:
-                results[index] = _result(found[f"f{index}"], done.pages)
+                results[index] = _result(found[f"f{index}"], formulas[index], done.pages)
             start = end
         return []
 
@@ -187,7 +190,19 @@ def _canaries_agree(pages: Sequence[PageMarks], found: dict[str, Stretch], posit
     return later.page < len(pages) and pages[first.page] == pages[later.page]
 
 
-def _result(stretch: Stretch, pages: Sequence[PageMarks]) -> Typeset | None:
-    if stretch.strayed or stretch.page is None or stretch.page >= len(pages):
+def _without_page(stretch: Stretch | None, latex: str) -> Typeset | None:
+    """The outcome of a formula that swallows all that follows it, which is clear without a run of its own."""
+    if stretch is None or stretch.unclosed is None or not _leaves_a_brace_open(latex):
         return None
+    return Typeset(TexState.TEX_ERROR, note=stretch.unclosed)
+
+
+def _leaves_a_brace_open(latex: str) -> bool:
+    braces = _BRACE_OR_ESCAPE.findall(latex)
+    return braces.count("{") > braces.count("}")
+
+
+def _result(stretch: Stretch, latex: str, pages: Sequence[PageMarks]) -> Typeset | None:
+    if stretch.strayed or stretch.page is None or stretch.page >= len(pages):
+        return _without_page(stretch, latex)
     return Typeset(TexState.OK, (pages[stretch.page],), stretch.overfull)
