@@ -11,22 +11,15 @@ from typing import Any
 __version__ = "0.1.0"
 
 
-CALLS = frozenset(
-    {
-        *("bench", "compare", "convert", "doctor", "evaluate", "gate", "infer"),
-        *("load_dataset", "names", "report", "rows", "score", "simulate", "speed", "sweep"),
-    }
-)
-
-
 def __getattr__(name: str) -> Any:
-    """The calls of `evalkit.api`, so that `import evalkit` loads nothing heavy, and no submodule loads them all."""
-    if name not in CALLS and name != "api":
-        raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
+    """The calls of `evalkit.api`, so that `import evalkit` loads nothing heavy. No submodule has the name of a call."""
+    if name.startswith("_"):
+        raise AttributeError(name)
     from importlib import import_module
 
     calls = import_module("evalkit.api")
-    globals().update({call: getattr(calls, call) for call in CALLS})  # also over a submodule of the same name
+    if name != "api" and name not in calls.__all__:
+        raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
     return calls if name == "api" else getattr(calls, name)
 
 

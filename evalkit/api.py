@@ -15,8 +15,8 @@ from evalkit.stages import evaluate as evaluate_stage
 from evalkit.types import DoctorCheck, PairScore, Summary
 
 if TYPE_CHECKING:
-    from evalkit.compare import Comparison
-    from evalkit.gate.verdict import GateResult
+    from evalkit.comparison import Comparison
+    from evalkit.gating.verdict import GateResult
     from evalkit.load_sweep import Sweep
     from evalkit.stages.bench import BenchResult
     from evalkit.stages.convert import ConvertReport
@@ -162,10 +162,10 @@ def gate(
     config: Source | None = None,
     **options: Any,
 ) -> GateResult:
-    """Judge a run against a baseline; nothing is written. `options` are those of `evalkit.gate.judge.judge`."""
+    """Judge a run against a baseline; nothing is written. `options` are those of `evalkit.gating.judge.judge`."""
     from evalkit.baseline import load_baseline_side, load_side
-    from evalkit.gate.config import DEFAULT, load_config
-    from evalkit.gate.judge import judge
+    from evalkit.gating.config import DEFAULT, load_config
+    from evalkit.gating.judge import judge
 
     rules = DEFAULT if config is None else load_config(Path(config))
     after = load_side(_paths(candidate))
@@ -175,9 +175,9 @@ def gate(
 def compare(first: Source, second: Source, *, by: str | None = None, top: int = 5) -> Comparison:
     """Where two runs or baselines differ, with intervals. Raises NotComparableError when they must not be compared."""
     from evalkit.baseline import load_side
-    from evalkit.compare import compare as differences
+    from evalkit.comparison import compare as differences
     from evalkit.errors import NotComparableError
-    from evalkit.gate.validity import incomparabilities
+    from evalkit.gating.validity import incomparabilities
 
     left, right = load_side([Path(first)]), load_side([Path(second)])
     reasons = incomparabilities(left, right, ())

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from evalkit.gate.accuracy import judge_accuracy
-from evalkit.gate.config import AccuracyRule, StatisticsSettings
-from evalkit.gate.judge import metric_is_higher_better
-from evalkit.gate.page_table import OVERALL_PARTS
-from evalkit.gate.verdict import RuleResult, Verdict
+from evalkit.gating.accuracy import judge_accuracy
+from evalkit.gating.config import AccuracyRule, StatisticsSettings
+from evalkit.gating.judge import metric_is_higher_better
+from evalkit.gating.page_table import OVERALL_PARTS
+from evalkit.gating.verdict import RuleResult, Verdict
 from evalkit.run_snapshot import read_snapshot
 from evalkit.snapshot import PageRow, Snapshot
 from evalkit.statistics import bootstrap_means

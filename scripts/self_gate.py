@@ -21,10 +21,10 @@ from evalkit.api import evaluate
 from evalkit.baseline import load_side, read_baseline, save_baseline
 from evalkit.dataset import Dataset, load_dataset
 from evalkit.errors import EvalkitError
-from evalkit.gate.config import load_config
-from evalkit.gate.judge import judge
-from evalkit.gate.outputs.text import table
-from evalkit.gate.verdict import GateResult, exit_code, heaviest
+from evalkit.gating.config import load_config
+from evalkit.gating.judge import judge
+from evalkit.gating.outputs.text import table
+from evalkit.gating.verdict import GateResult, exit_code, heaviest
 from evalkit.requests_log import FILE, SCHEMA, VERSION
 from evalkit.run_record import begin_run
 from evalkit.stages.convert import convert_outputs

@@ -35,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the comparison."""
     from evalkit.baseline import load_side
-    from evalkit.compare import compare, comparison_table
+    from evalkit.comparison import compare, comparison_table
     from evalkit.errors import NotComparableError
-    from evalkit.gate.validity import incomparabilities
+    from evalkit.gating.validity import incomparabilities
     from evalkit.store import dumps
 
     first, second = load_side([args.first]), load_side([args.second])

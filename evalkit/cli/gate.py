@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evalkit.gate.config import GateConfig
-    from evalkit.gate.verdict import GateResult
+    from evalkit.gating.config import GateConfig
+    from evalkit.gating.verdict import GateResult
     from evalkit.snapshot import Snapshot
 
 HELP = """
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _gate(args: argparse.Namespace) -> int:
     from evalkit.baseline import load_baseline_side, load_side
-    from evalkit.gate.judge import judge
+    from evalkit.gating.judge import judge
     from evalkit.history import append_history
 
     config, config_path = _config(args.config)
@@ -86,7 +86,7 @@ def _gate(args: argparse.Namespace) -> int:
 
 
 def _config(path: Path | None) -> tuple[GateConfig, Path | None]:
-    from evalkit.gate.config import DEFAULT, FILE, load_config
+    from evalkit.gating.config import DEFAULT, FILE, load_config
 
     if path is None and not Path(FILE).is_file():
         return DEFAULT, None
@@ -95,10 +95,10 @@ def _config(path: Path | None) -> tuple[GateConfig, Path | None]:
 
 
 def _write(result: GateResult, args: argparse.Namespace, config_path: Path | None) -> None:
-    from evalkit.gate.config import FILE
-    from evalkit.gate.outputs.junit import junit_xml
-    from evalkit.gate.outputs.markdown import markdown
-    from evalkit.gate.outputs.sarif import sarif_log
+    from evalkit.gating.config import FILE
+    from evalkit.gating.outputs.junit import junit_xml
+    from evalkit.gating.outputs.markdown import markdown
+    from evalkit.gating.outputs.sarif import sarif_log
     from evalkit.store import write_json, write_text
 
     folder = args.out
@@ -115,9 +115,9 @@ def _write(result: GateResult, args: argparse.Namespace, config_path: Path | Non
 def _print(result: GateResult, args: argparse.Namespace) -> None:
     import os
 
-    from evalkit.gate.outputs.github import workflow_commands
-    from evalkit.gate.outputs.markdown import markdown
-    from evalkit.gate.outputs.text import table
+    from evalkit.gating.outputs.github import workflow_commands
+    from evalkit.gating.outputs.markdown import markdown
+    from evalkit.gating.outputs.text import table
     from evalkit.store import dumps
 
     print(dumps(result, indent=2) if args.json else table(result))
@@ -132,8 +132,8 @@ def _print(result: GateResult, args: argparse.Namespace) -> None:
 
 def _init(runs: list[Path], args: argparse.Namespace) -> int:
     from evalkit.errors import UserError
-    from evalkit.gate.config import FILE
-    from evalkit.gate.starter import config_text, power_table, propose
+    from evalkit.gating.config import FILE
+    from evalkit.gating.starter import config_text, power_table, propose
     from evalkit.run_snapshot import read_snapshot
     from evalkit.store import write_text
 

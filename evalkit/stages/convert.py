@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import registry
-from evalkit.convert.folder import folder_predictions
+from evalkit.converters.folder import folder_predictions
 from evalkit.errors import InvalidFileError, unknown_name
 from evalkit.progress import progress
 from evalkit.requests_log import FILE as REQUESTS_FILE

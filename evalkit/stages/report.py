@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import registry
-from evalkit.compare import Comparison
+from evalkit.comparison import Comparison
 from evalkit.errors import EvalkitError, UserError
 from evalkit.protocols.omnidocbench_v16.cdm_text import CdmTexts, as_rendered
 from evalkit.ranking import Standing, standings

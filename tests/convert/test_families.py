@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import registry
-from evalkit.convert.element_json import Resize
-from evalkit.convert.json_objects import objects_in
-from evalkit.convert.otsl import otsl_to_html
-from evalkit.convert.wrapped_markdown import without_endless_tail
+from evalkit.converters.element_json import Resize
+from evalkit.converters.json_objects import objects_in
+from evalkit.converters.otsl import otsl_to_html
+from evalkit.converters.wrapped_markdown import without_endless_tail
 from evalkit.types import BBox, FinishState, Page, Prediction, RawOutput
 
 PAGE = Page("a.png", "a", width_px=1000, height_px=2000)

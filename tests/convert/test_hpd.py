@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import registry
-from evalkit.convert.hpd import FORK, PLAIN
-from evalkit.convert.hpd_clean import clean_official, clean_only
-from evalkit.convert.hpd_math import math_spans
-from evalkit.convert.hpd_stream import read_stream
+from evalkit.converters.hpd import FORK, PLAIN
+from evalkit.converters.hpd_clean import clean_official, clean_only
+from evalkit.converters.hpd_math import math_spans
+from evalkit.converters.hpd_stream import read_stream
 from evalkit.types import BBox, FinishState, Page, Prediction, RawOutput
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "hpd_vectors.json").read_text(encoding="utf-8"))

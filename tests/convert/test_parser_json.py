@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evalkit.convert.parser_json import CONVERTER
+from evalkit.converters.parser_json import CONVERTER
 from evalkit.types import BBox, FinishState, Page, RawOutput
 
 PAGE = Page("a.png", "a")

@@ -62,3 +62,9 @@ def test_rows_load_into_pandas(tmp_path: Path) -> None:
 def test_names_and_doctor() -> None:
     assert "mini" in {row["name"] for row in evalkit.names("datasets")}
     assert {check.name for check in evalkit.doctor("python")} >= {"python", "lxml"}
+
+
+def test_no_submodule_has_the_name_of_a_call() -> None:
+    folder = Path(evalkit.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
+    assert not modules & set(evalkit.api.__all__)

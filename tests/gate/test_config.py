@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalkit.errors import InvalidFileError, UserError
-from evalkit.gate.config import AccuracyRule, SpeedRule, load_config
+from evalkit.gating.config import AccuracyRule, SpeedRule, load_config
 
 WHOLE = """
 version = 1

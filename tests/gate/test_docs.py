@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from evalkit.gate.config import load_config
+from evalkit.gating.config import load_config
 
 PAGE = Path(__file__).parents[2] / "docs" / "gate.md"
 

@@ -10,9 +10,9 @@ import pytest
 
 from evalkit.baseline import load_side
 from evalkit.errors import InvalidFileError, NotComparableError, UserError
-from evalkit.gate.config import AccuracyRule, GateConfig, SpeedRule, StatisticsSettings, ValidityRules
-from evalkit.gate.judge import judge
-from evalkit.gate.verdict import GateResult, RuleResult, Verdict
+from evalkit.gating.config import AccuracyRule, GateConfig, SpeedRule, StatisticsSettings, ValidityRules
+from evalkit.gating.judge import judge
+from evalkit.gating.verdict import GateResult, RuleResult, Verdict
 from evalkit.store import write_json
 from tests.gate.runs import figure, made_scores, shifted, write_run
 

@@ -11,12 +11,12 @@ import jsonschema
 import pytest
 from lxml import etree
 
-from evalkit.gate.outputs.github import MAX_ANNOTATIONS, workflow_commands
-from evalkit.gate.outputs.junit import junit_xml
-from evalkit.gate.outputs.markdown import MARKER, markdown
-from evalkit.gate.outputs.sarif import sarif_log
-from evalkit.gate.outputs.text import table
-from evalkit.gate.verdict import GateResult, PageMove, RuleResult, Verdict, heaviest
+from evalkit.gating.outputs.github import MAX_ANNOTATIONS, workflow_commands
+from evalkit.gating.outputs.junit import junit_xml
+from evalkit.gating.outputs.markdown import MARKER, markdown
+from evalkit.gating.outputs.sarif import sarif_log
+from evalkit.gating.outputs.text import table
+from evalkit.gating.verdict import GateResult, PageMove, RuleResult, Verdict, heaviest
 from evalkit.store import to_plain
 
 SCHEMAS = Path(__file__).parents[1] / "data" / "schemas"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from evalkit.convert.two_stage import CONVERTER
+from evalkit.converters.two_stage import CONVERTER
 from evalkit.errors import UserError
 from evalkit.types import FinishState, InferSettings, Load, Page, PageJob, RawOutput, System
 from runners.systems import load_system

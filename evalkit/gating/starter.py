@@ -11,9 +11,9 @@ import numpy as np
 
 from evalkit.columns import aligned
 from evalkit.errors import UserError
-from evalkit.gate.config import StatisticsSettings
-from evalkit.gate.page_table import PageTable, Selection
-from evalkit.gate.speed import DETERMINISTIC
+from evalkit.gating.config import StatisticsSettings
+from evalkit.gating.page_table import PageTable, Selection
+from evalkit.gating.speed import DETERMINISTIC
 from evalkit.snapshot import OVERALL, Snapshot, SpeedFigure
 from evalkit.statistics import detectable_change
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from evalkit import registry
-from evalkit.gate.accuracy import judge_accuracy
-from evalkit.gate.config import GateConfig
-from evalkit.gate.speed import judge_speed
-from evalkit.gate.validity import judge_validity
-from evalkit.gate.verdict import GateResult, RuleResult, Verdict, exit_code, heaviest
+from evalkit.gating.accuracy import judge_accuracy
+from evalkit.gating.config import GateConfig
+from evalkit.gating.speed import judge_speed
+from evalkit.gating.validity import judge_validity
+from evalkit.gating.verdict import GateResult, RuleResult, Verdict, exit_code, heaviest
 from evalkit.signature import differing_parts
 from evalkit.snapshot import Snapshot
 from evalkit.store import to_plain

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from evalkit.gate.outputs.text import WORDS, change, counts, headline, margin, number, writable
-from evalkit.gate.verdict import GateResult, RuleResult, Verdict
+from evalkit.gating.outputs.text import WORDS, change, counts, headline, margin, number, writable
+from evalkit.gating.verdict import GateResult, RuleResult, Verdict
 
 MARKER = "<!-- evalkit gate -->"
 """First line of the text, by which a bot finds its comment to replace it."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from evalkit.convert.hpd_math import loosen_flat_pairs, rewrite_formulas, trim_tail
-from evalkit.convert.hpd_stream import CHILD, FORK
+from evalkit.converters.hpd_math import loosen_flat_pairs, rewrite_formulas, trim_tail
+from evalkit.converters.hpd_stream import CHILD, FORK
 
 NON_TEXT = "[Non-Text]"
 BLURRED = "The image is too blurry to recognize any text content."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from evalkit.gate.config import ValidityRules
-from evalkit.gate.verdict import RuleResult, Verdict
+from evalkit.gating.config import ValidityRules
+from evalkit.gating.verdict import RuleResult, Verdict
 from evalkit.signature import differing_parts
 from evalkit.snapshot import Snapshot
 from evalkit.statistics import wilson_interval

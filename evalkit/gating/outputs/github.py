@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evalkit.gate.outputs.text import WORDS, writable
-from evalkit.gate.verdict import GateResult, Verdict
+from evalkit.gating.outputs.text import WORDS, writable
+from evalkit.gating.verdict import GateResult, Verdict
 
 _COMMANDS = {Verdict.FAIL: "error", Verdict.NOT_COMPARABLE: "error", Verdict.INCONCLUSIVE: "warning"}
 MAX_ANNOTATIONS = 10

@@ -9,12 +9,12 @@ import numpy as np
 
 from evalkit.columns import aligned
 from evalkit.errors import unknown_name
-from evalkit.gate.accuracy import difference_interval
-from evalkit.gate.config import StatisticsSettings
-from evalkit.gate.judge import metric_is_higher_better
-from evalkit.gate.outputs.text import values, writable
-from evalkit.gate.page_table import PageTable, Selection
-from evalkit.gate.verdict import PageMove
+from evalkit.gating.accuracy import difference_interval
+from evalkit.gating.config import StatisticsSettings
+from evalkit.gating.judge import metric_is_higher_better
+from evalkit.gating.outputs.text import values, writable
+from evalkit.gating.page_table import PageTable, Selection
+from evalkit.gating.verdict import PageMove
 from evalkit.snapshot import OVERALL, Snapshot
 from evalkit.statistics import Interval, quantile_interval
 

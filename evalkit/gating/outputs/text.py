@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalkit.columns import aligned
-from evalkit.gate.verdict import GateResult, PageMove, RuleResult, Verdict
+from evalkit.gating.verdict import GateResult, PageMove, RuleResult, Verdict
 
 WORDS = {
     Verdict.PASS: "PASS",

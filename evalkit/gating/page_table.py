@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 
 from evalkit.errors import UserError
-from evalkit.gate.config import StatisticsSettings
-from evalkit.gate.verdict import PageMove
+from evalkit.gating.config import StatisticsSettings
+from evalkit.gating.verdict import PageMove
 from evalkit.snapshot import OUTPUT_LENGTH, OVERALL, PageRow, Snapshot
 from evalkit.statistics import Labels, Matrix, bootstrap_means, effective_count, jackknife_means
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evalkit.convert.boxes import page_box
-from evalkit.convert.otsl import is_otsl, otsl_to_html
+from evalkit.converters.boxes import page_box
+from evalkit.converters.otsl import is_otsl, otsl_to_html
 from evalkit.types import Block, Page, Prediction, RawOutput
 
 FULL = 1000

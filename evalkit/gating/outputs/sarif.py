@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from evalkit import __version__
-from evalkit.gate.outputs.text import WORDS
-from evalkit.gate.verdict import GateResult, RuleResult, Verdict
+from evalkit.gating.outputs.text import WORDS
+from evalkit.gating.verdict import GateResult, RuleResult, Verdict
 from evalkit.store import sha256_json, to_plain
 
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"

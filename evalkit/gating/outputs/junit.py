@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from evalkit.gate.outputs.text import WORDS, change, margin, number, values
-from evalkit.gate.verdict import STAGES, GateResult, RuleResult, Verdict
+from evalkit.gating.outputs.text import WORDS, change, margin, number, values
+from evalkit.gating.verdict import STAGES, GateResult, RuleResult, Verdict
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ELEMENTS = {Verdict.FAIL: "failure", Verdict.NOT_COMPARABLE: "error", Verdict.INCONCLUSIVE: "skipped"}

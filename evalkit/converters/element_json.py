@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import ceil, floor, sqrt
 from typing import Any
 
-from evalkit.convert.boxes import page_box
-from evalkit.convert.json_objects import objects_in
-from evalkit.convert.otsl import is_otsl, otsl_to_html
+from evalkit.converters.boxes import page_box
+from evalkit.converters.json_objects import objects_in
+from evalkit.converters.otsl import is_otsl, otsl_to_html
 from evalkit.types import BBox, Block, Page, Prediction, RawOutput
 
 LABEL_KEYS = ("category", "label", "category_type", "type")

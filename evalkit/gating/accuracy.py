@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from evalkit.errors import unknown_name
-from evalkit.gate.config import AccuracyRule, StatisticsSettings
-from evalkit.gate.page_table import Means, PageTable, Selection
-from evalkit.gate.verdict import RuleResult, Verdict, heaviest
+from evalkit.gating.config import AccuracyRule, StatisticsSettings
+from evalkit.gating.page_table import Means, PageTable, Selection
+from evalkit.gating.verdict import RuleResult, Verdict, heaviest
 from evalkit.snapshot import OVERALL, Snapshot
 from evalkit.statistics import Interval, bootstrap_interval, holm, share_at_least
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 
-from evalkit.convert.boxes import page_box
+from evalkit.converters.boxes import page_box
 from evalkit.types import Block, Page, Prediction, RawOutput
 
 FULL = 1000

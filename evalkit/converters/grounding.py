@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from evalkit.convert.boxes import page_box
+from evalkit.converters.boxes import page_box
 from evalkit.types import Block, Page, Prediction, RawOutput
 
 FULL = 999

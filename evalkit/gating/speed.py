@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from evalkit.errors import UserError, unknown_name
-from evalkit.gate.config import SpeedRule
-from evalkit.gate.verdict import RuleResult, Verdict, heaviest
+from evalkit.gating.config import SpeedRule
+from evalkit.gating.verdict import RuleResult, Verdict, heaviest
 from evalkit.snapshot import Snapshot, SpeedFigure
 from evalkit.statistics import Interval, Ratio, known_noise_ratio, welch_ratio
 from evalkit.types import Provenance

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evalkit.convert.boxes import page_box
-from evalkit.convert.hpd_clean import clean_official, clean_only
-from evalkit.convert.hpd_stream import BLOCK, FULL, StreamBlock, read_stream
+from evalkit.converters.boxes import page_box
+from evalkit.converters.hpd_clean import clean_official, clean_only
+from evalkit.converters.hpd_stream import BLOCK, FULL, StreamBlock, read_stream
 from evalkit.types import Block, Page, Prediction, RawOutput
 
 DROPPED = frozenset({"chart", "seal"})
