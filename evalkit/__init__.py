@@ -11,15 +11,21 @@ from typing import Any
 __version__ = "0.1.0"
 
 
+CALLS = frozenset(
+    {
+        *("bench", "compare", "convert", "doctor", "evaluate", "gate", "infer"),
+        *("load_dataset", "names", "report", "rows", "score", "simulate", "speed", "sweep"),
+    }
+)
+
+
 def __getattr__(name: str) -> Any:
     """The calls of `evalkit.api`, so that `import evalkit` loads nothing heavy. No submodule has the name of a call."""
-    if name.startswith("_"):
-        raise AttributeError(name)
+    if name not in CALLS and name != "api":  # a submodule: the import system finds it by itself
+        raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
     from importlib import import_module
 
     calls = import_module("evalkit.api")
-    if name != "api" and name not in calls.__all__:
-        raise AttributeError(f"module 'evalkit' has no attribute {name!r}")
     return calls if name == "api" else getattr(calls, name)
 
 
