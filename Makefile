@@ -55,8 +55,8 @@ check: setup-test ## ruff, mypy --strict and the structure tests
 report: setup ## make the report of a run again (RUN=runs/…)
 	@$(EVALKIT) report $(RUN) $(ARGS)
 
-gate: setup ## compare a run with a baseline (BASELINE= CANDIDATE=)
-	@$(EVALKIT) gate --baseline "$(BASELINE)" --candidate "$(CANDIDATE)" $(ARGS)
+gate: setup ## compare a run with a baseline (BASELINE= CANDIDATE=); without a candidate the project gates itself
+	@$(if $(CANDIDATE),$(EVALKIT) gate --baseline "$(BASELINE)" --candidate "$(CANDIDATE)" $(ARGS),$(PYTHON) scripts/self_gate.py $(ARGS))
 
 perf: setup-test ## measure every claim of speed, as ratios side by side
 	@$(PYTHON) -m perf $(ARGS)
