@@ -1,4 +1,4 @@
-"""Several drives of one system at different loads, and the search for the most requests in flight within a latency."""
+"""Several drives of one system: at different loads, in search of the most within a latency, or to see them agree."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from evalkit.types import InferSettings, PageJob
 
 FILE = "sweep.json"
 VERSION = 1
+AGREEMENT_FILE = "agreement.json"
+AGREE_WITHIN = 0.05
+AGREEING = ("pps", "tps")
 SHOWN = ("pps", "pps_full", "full_load_share", "tps", "latency_p50_s", "latency_p95_s", "ttft_p50_s", "steps_per_page")
 
 
@@ -38,6 +41,16 @@ class Sweep:
     figure: str | None = None
     limit: float | None = None
     largest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Repeated drives of one load: how far each rate lies from the mean at most, and why they do not agree."""
+
+    points: tuple[SweepPoint, ...]
+    spread: dict[str, float]
+    agrees: bool
+    reasons: tuple[str, ...]
 
 
 class Sweeper:
@@ -110,6 +123,46 @@ def search(
     return sweeper.finish(figure, limit_s, largest)
 
 
+def repeat(
+    run: Path, pages: Sequence[PageJob], settings: InferSettings, times: int, dataset: Dataset | None = None
+) -> Agreement:
+    """Drive the pages several times in folders run-N, and say whether the rates agree; written as agreement.json.
+
+    Raises UserError under two times.
+    """
+    if times < 2:
+        raise UserError(f"to see whether runs agree takes 2 or more, not {times}")
+    points = []
+    for number in range(1, times + 1):
+        folder = run / f"run-{number}"
+        infer(folder, pages, settings)
+        points.append(_point(settings.load.in_flight, folder, write_bench_summary(folder, dataset=dataset)))
+    found = agreement(points)
+    write_json(run / AGREEMENT_FILE, {"version": VERSION, "agreement": found})
+    return found
+
+
+def agreement(points: Sequence[SweepPoint]) -> Agreement:
+    """Whether the rates of repeated drives lie within 5 % of their mean, and what speaks against them where not."""
+    spread = {
+        name: value for name in AGREEING if (value := _spread([point.figures[name] for point in points])) is not None
+    }
+    why = [
+        f"{name} differs by up to {value:.1%} from the mean" for name, value in spread.items() if value > AGREE_WITHIN
+    ]
+    if why:
+        why += [f"{point.run} breaks {', '.join(point.broken_rules)}" for point in points if not point.valid]
+    if not spread:
+        why = ["there is no rate to compare"]
+    return Agreement(tuple(points), spread, not why, tuple(why))
+
+
+def _spread(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    mean = sum(known) / len(known) if known else 0.0
+    return max(abs(value - mean) for value in known) / mean if len(known) > 1 and mean else None
+
+
 def largest_within(within: Callable[[int], bool], ceiling: int) -> int | None:
     """The largest number from 1 to the ceiling that is within, by doubling and then halving the gap.
 
@@ -130,7 +183,7 @@ def largest_within(within: Callable[[int], bool], ceiling: int) -> int | None:
     return good
 
 
-def sweep_table(result: Sweep) -> str:
+def sweep_table(points: Sequence[SweepPoint]) -> str:
     """The points as a text table."""
     head = ["bs", *SHOWN, "valid"]
     rows = [
@@ -139,7 +192,7 @@ def sweep_table(result: Sweep) -> str:
             *("-" if (value := point.figures[name]) is None else f"{value:.4g}" for name in SHOWN),
             "yes" if point.valid else f"no: {', '.join(point.broken_rules)}",
         ]
-        for point in result.points
+        for point in points
     ]
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     return "\n".join(

@@ -12,7 +12,7 @@ from evalkit import registry
 from evalkit.bench_summary import figures_table, write_bench_summary
 from evalkit.dataset import Dataset, load_dataset
 from evalkit.errors import UserError
-from evalkit.load_sweep import search, sweep, sweep_table
+from evalkit.load_sweep import repeat, search, sweep, sweep_table
 from evalkit.page_jobs import page_jobs, warmup_jobs
 from evalkit.progress import progress, say
 from evalkit.stages.infer import InferReport, infer
@@ -25,7 +25,8 @@ example: evalkit infer runs/hpd --system hpd-parsing --dataset mini --endpoint h
 Drives a parser over the pages of a data set and logs every answer with its times and tokens in RUN/infer.
 Interrupted, the same command goes on where it stopped. --system takes a name (evalkit list systems) or a TOML file.
 With --bs 16,64,512 each load is driven in a folder of its own (RUN/bs-16 …) and RUN/sweep.json compares them;
---max-latency searches for the most requests in flight that keep the p95 latency within a limit.
+--max-latency searches for the most requests in flight that keep the p95 latency within a limit. --repeat 3 drives
+one load three times and says whether the rates agree, or why not (exit code 3).
 """
 
 
@@ -55,6 +56,7 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-latency", type=float, metavar="S", help="search for the most in flight within it")
     parser.add_argument("--latency-figure", default="latency_p95_s", metavar="NAME", help="that the search goes by")
     parser.add_argument("--max-bs", type=int, default=512, metavar="N", help="most in flight that the search tries")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="drives, to see whether they agree")
     parser.add_argument("--arrivals", choices=("closed", "constant", "poisson"), default="closed", help="load shape")
     parser.add_argument("--rate", type=float, metavar="PAGES_PER_S", help="of constant and poisson arrivals")
     parser.add_argument("--no-stream", action="store_true", help="ask for whole answers (no time to first token)")
@@ -92,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
             cache=args.cache,
             launch=_launch(args) if args.offline else {},
         )
+        if args.repeat > 1:
+            return _repeat(args, dataset, jobs, settings)
         if len(sizes) > 1 or args.max_latency is not None:
             return _sweep(args, dataset, jobs, settings, sizes)
         with progress(f"infer {system.name}", len(jobs)) as shown:
@@ -133,8 +137,18 @@ def _sweep(
             dataset=dataset,
         )
         say(f"largest within {args.max_latency:g} s ({args.latency_figure}): {result.largest or 'none'}")
-    print(dumps(result, indent=2) if args.json else sweep_table(result))
+    print(dumps(result, indent=2) if args.json else sweep_table(result.points))
     return 0
+
+
+def _repeat(args: argparse.Namespace, dataset: Dataset, jobs: list[PageJob], settings: InferSettings) -> int:
+    found = repeat(args.run, jobs, settings, args.repeat, dataset)
+    if args.json:
+        print(dumps(found, indent=2))
+    else:
+        verdict = "the drives agree" if found.agrees else "the drives do not agree: " + "; ".join(found.reasons)
+        print(f"{sweep_table(found.points)}\n{verdict}")
+    return 0 if found.agrees else 3
 
 
 def _print(report: InferReport, summary: dict[str, Any], run: Path, as_json: bool) -> None:
