@@ -64,6 +64,7 @@ class FakeChatServer:
     behave: Callable[[str], Behaviour] = lambda page_id: Answer()
     metrics_text: str | None = None
     emulated: bool = False
+    tokenize: Callable[[str], Mapping[str, Any]] | None = None
     model: str = "fake"
     version: str | None = "0.32.0"
     resettable: bool = True
@@ -98,7 +99,7 @@ class FakeChatServer:
         headers = {line.split(":")[0].lower(): line.partition(":")[2].strip() for line in head[1:] if line}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         if path != "/v1/chat/completions":
-            return self._side(method, path, writer)
+            return self._side(method, path, body, writer)
         request = json.loads(body)
         page_id = page_of(request)
         if writer not in self._chatting:
@@ -114,7 +115,7 @@ class FakeChatServer:
         finally:
             self.in_flight -= 1
 
-    def _side(self, method: str, path: str, writer: asyncio.StreamWriter) -> bool:
+    def _side(self, method: str, path: str, body: bytes, writer: asyncio.StreamWriter) -> bool:
         if method == "POST":
             self.posts.append(path)
         replies: dict[str, Any] = {
@@ -127,6 +128,8 @@ class FakeChatServer:
             replies |= {"/reset_prefix_cache": "", "/reset_mm_cache": "", "/reset_encoder_cache": ""}
         if self.metrics_text is not None:
             replies["/metrics"] = self.metrics_text
+        if self.tokenize is not None and path == "/tokenize":
+            replies[path] = self.tokenize(json.loads(body)["prompt"])
         found = replies.get(path)
         data = b"" if found is None else found.encode() if isinstance(found, str) else json.dumps(found).encode()
         status = b"404 Not Found" if found is None else b"200 OK"

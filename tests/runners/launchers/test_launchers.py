@@ -233,6 +233,46 @@ def test_the_container_is_pinned_by_digest_and_bound_to_loopback() -> None:
         CONTAINER.describe(SYSTEM, {})
 
 
+DOCKER = """#!/bin/bash
+echo "$@" >> {folder}/calls
+if [ "$1" = run ]; then
+    while [ $# -gt 0 ]; do
+        [ "$1" = --publish ] && published=${{2#127.0.0.1:}}
+        [ "$1" = --served-model-name ] && name=$2
+        shift
+    done
+    exec {folder}/bin/vllm serve /inner --port "${{published%%:*}}" --served-model-name "$name"
+fi
+"""
+
+
+def test_a_container_is_started_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_engine(tmp_path)
+    write_program(tmp_path / "tools/docker", DOCKER.format(folder=tmp_path))
+    write_program(tmp_path / "tools/nvidia-smi", SMI.format(cuda="13.0", code=0))
+    monkeypatch.setenv("PATH", f"{tmp_path}/tools:{os.environ['PATH']}")
+    with CONTAINER.serve(load_system("hpd-parsing"), tmp_path / "server", {}) as served:
+        assert served.facts["version"] == "0.17.1+hpdparsing"
+        assert served.facts["differences"] == []
+    run, remove = (tmp_path / "calls").read_text().splitlines()
+    name = run.partition("--name ")[2].split()[0]
+    assert remove == f"rm --force {name}"
+
+
+def test_without_a_container_engine_there_is_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with (
+        pytest.raises(ToolchainError, match="neither docker nor podman is on PATH"),
+        CONTAINER.serve(load_system("hpd-parsing"), tmp_path, {}),
+    ):
+        pass
+    with (
+        pytest.raises(UserError, match="must be docker or podman"),
+        CONTAINER.serve(load_system("hpd-parsing"), tmp_path, {"engine": "lxc"}),
+    ):
+        pass
+
+
 def test_an_address_is_used_as_it_is() -> None:
     fake = FakeChatServer(model="Toy", version="0.17.1")
     with serving(fake) as server, URL.serve(SYSTEM, Path("unused"), {"url": server.url}) as served:
