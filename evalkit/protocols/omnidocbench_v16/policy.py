@@ -32,6 +32,22 @@ class NormalizePolicy:
     """Longer LaTeX is not converted to text (official OMNIDOCBENCH_MAX_LATEX_INPUT_LEN)."""
     prose_chars: int = 32
     """Shorter formulas are never taken for prose."""
+    prose_words: int = 6
+    prose_blanks: int = 5
+    prose_latex_signs: int = 2
+    """Prose has at least so many words and blanks, and at most so many signs of LaTeX."""
+    weak_words: tuple[int, int] = (2, 4)
+    weak_commands: tuple[int, int] = (0, 1)
+    weak_math_signs: tuple[int, int] = (1, 2)
+    """LaTeX is weak with at least so many words and at most so many commands and signs, by either triple."""
+    latex_tokens: tuple[int, int] = (500, 12)
+    """Tokens that the LaTeX parser may read, at least and for each character, before it starts again and remembers."""
+    latex_tokens_remembering: tuple[int, int] = (20_000, 400)
+    """The same for the parser that remembers; past that the LaTeX stays as it is."""
+    accented_chars: int = 20_000
+    """Characters that accents on accents may write; past that the LaTeX stays as it is."""
+    table_line_chars: tuple[int, int] = (200_000, 20)
+    """Characters of cell text, at least and for each one of the table, that are read; nested cells repeat theirs."""
     brace_content_chars: int = 160
     """Longer brace groups are not opened by the formula normaliser's content rule."""
     table_math_chars: int = 128
@@ -50,6 +66,33 @@ class ExtractPolicy:
 
     formula_like_chars: int = 220
     """Longer text is never a candidate formula."""
+    wrapped_prose_chars: int = 18
+    """Text with a formula in delimiters and a sign is a candidate with at most so many characters of prose."""
+    blank_box_words: int = 1
+    blank_box_chars: int = 80
+    """Text with an empty box and a sign is a candidate with at most so many words and characters."""
+    reaction_cjk: int = 24
+    reaction_chars: int = 120
+    """Text with an arrow is a candidate with at most so many CJK characters and characters."""
+    arithmetic_signs: int = 2
+    arithmetic_digits: int = 1
+    arithmetic_words: int = 2
+    arithmetic_cjk: int = 12
+    arithmetic_chars: int = 100
+    """Text with at least so many signs and digits is one with at most so many words, CJK characters and characters."""
+    symbolic_signs: int = 3
+    symbolic_cjk: int = 18
+    symbolic_chars: int = 80
+    """Text with at least so many signs and no word is one with at most so many CJK characters and characters."""
+    caption_letters: int = 10
+    caption_words: int = 2
+    caption_math: int = 6
+    """What stands behind a formula is a caption with at least so many letters and words, at most so much math."""
+    wordless_caption_letters: int = 14
+    wordless_caption_math: int = 3
+    """It is one too with at least so many letters, at most so much math, and no digit."""
+    fewest_table_rows: int = 2
+    """With fewer rows on a page, bars are text."""
     table_formula_chars: int = 120
     """Longer table cells are never candidate formulas."""
     compound_segment_chars: int = 160

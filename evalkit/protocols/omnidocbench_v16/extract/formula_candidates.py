@@ -118,13 +118,32 @@ def is_formula_like(text: str) -> bool:
     if length == 0 or signs == 0:
         return False
     words, cjk, digits = len(_WORD.findall(bare)), len(_CJK.findall(bare)), len(_DIGIT.findall(bare))
+    limits = POLICY.extract
     return (
-        (_has_formula(text) and _prose_length(bare) <= 18)
-        or (("□" in bare or "\\square" in bare) and words <= 1 and length <= 80)
-        or (_has_reaction_arrow(bare) and cjk <= 24 and length <= 120)
-        or (signs >= 2 and digits >= 1 and words <= 2 and cjk <= 12 and length <= 100)
-        or (signs >= 3 and words == 0 and cjk <= 18 and length <= 80)
+        (_has_formula(text) and _prose_length(bare) <= limits.wrapped_prose_chars)
+        or (_has_blank_box(bare) and words <= limits.blank_box_words and length <= limits.blank_box_chars)
+        or (_has_reaction_arrow(bare) and cjk <= limits.reaction_cjk and length <= limits.reaction_chars)
+        or _is_arithmetic(signs, digits, words, cjk, length)
+        or _is_symbolic(signs, words, cjk, length)
     )
+
+
+def _is_arithmetic(signs: int, digits: int, words: int, cjk: int, length: int) -> bool:
+    limits = POLICY.extract
+    if signs < limits.arithmetic_signs or digits < limits.arithmetic_digits:
+        return False
+    return words <= limits.arithmetic_words and cjk <= limits.arithmetic_cjk and length <= limits.arithmetic_chars
+
+
+def _is_symbolic(signs: int, words: int, cjk: int, length: int) -> bool:
+    limits = POLICY.extract
+    if signs < limits.symbolic_signs or words:
+        return False
+    return cjk <= limits.symbolic_cjk and length <= limits.symbolic_chars
+
+
+def _has_blank_box(bare: str) -> bool:
+    return "□" in bare or "\\square" in bare
 
 
 def _has_formula(text: str) -> bool:

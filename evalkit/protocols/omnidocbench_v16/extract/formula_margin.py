@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from evalkit.protocols.omnidocbench_v16.normalize.latex_text import latex_to_text
+from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.records import PredItem
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
@@ -104,9 +105,13 @@ def is_equation_caption(text: str) -> bool:
     if _NUMBER.fullmatch(core.strip().replace(" ", "")):
         return False
     letters, math = len(_LETTER.findall(plain)), len(_MATH.findall(raw))
-    if letters >= 10 and len(_WORD.findall(plain)) >= 2 and math <= 6:
+    limits = POLICY.extract
+    is_worded = letters >= limits.caption_letters and len(_WORD.findall(plain)) >= limits.caption_words
+    if is_worded and math <= limits.caption_math:
         return True
-    return letters >= 14 and math <= 3 and not _DIGIT.search(plain)
+    if letters < limits.wordless_caption_letters or math > limits.wordless_caption_math:
+        return False
+    return _DIGIT.search(plain) is None
 
 
 def fragment_to_text(latex: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from evalkit.protocols.omnidocbench_v16.extract.blanking import blank
 from evalkit.protocols.omnidocbench_v16.extract.formula_candidates import table_formula_candidates
 from evalkit.protocols.omnidocbench_v16.normalize.delimiters import Delimiter, delimited_spans, remove_delimited
+from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.records import PredItem
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
@@ -15,7 +16,6 @@ _ANY_TABLE = (Delimiter("<table", "</table>"),)
 _BARE_TABLE = (Delimiter("<table>", "</table>"),)
 _COMMENT = (Delimiter("<!--", "-->"),)
 _SECTION_TAG = re.compile(r"</?t(?:able|head|body)>")
-_FEWEST_ROWS = 2
 
 
 def take_markdown_tables(text: str) -> tuple[str, list[PredItem]]:
@@ -23,7 +23,7 @@ def take_markdown_tables(text: str) -> tuple[str, list[PredItem]]:
 
     Source: extract.py, md_tex_filter.
     """
-    if sum(1 for _ in row_spans(text + "\n")) < _FEWEST_ROWS:
+    if len(row_spans(text + "\n")) < POLICY.extract.fewest_table_rows:
         return text, []
     text = markdown_tables_to_html(text)
     items: list[PredItem] = []

@@ -8,9 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from evalkit.protocols.omnidocbench_v16.normalize.html_tree import Element, Text, walk
-
-_CHARS_AT_LEAST = 200_000
-_CHARS_PER_CHARACTER = 20
+from evalkit.protocols.omnidocbench_v16.policy import POLICY
 
 
 class Span(NamedTuple):
@@ -34,7 +32,8 @@ class Reading:
         self._spans: dict[str, list[Span]] = {}
         self._collect(root)
         self.whole = Span(0, len(self._pieces), -1, -1)
-        self._characters_left = _CHARS_AT_LEAST + _CHARS_PER_CHARACTER * sum(map(len, self._pieces))
+        at_least, per_character = POLICY.normalize.table_line_chars
+        self._characters_left = at_least + per_character * sum(map(len, self._pieces))
 
     def _collect(self, root: Element) -> None:
         open_at: list[tuple[int, int]] = []

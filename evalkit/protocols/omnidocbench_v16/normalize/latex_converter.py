@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from pylatexenc import latex2text, latexwalker
 
+from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
 
 _NESTING_SIGN = re.compile(r"[{\[$_^]|\\(?:begin|left)\b|\\[(\[]")
@@ -21,9 +22,6 @@ _SHALLOW = 12
 _OFFICIAL_FRAMES = 1000
 _OFFICIAL_CALLER_FRAMES = 13
 
-_FIRST_TOKENS = (500, 12)
-_SECOND_TOKENS = (20_000, 400)
-_ACCENTED_CHARACTERS = 20_000
 _ACCENTS = (
     "'", "`", '"', "^", "~", "=", ".", "H", "b", "c", "d", "k", "r", "u", "v", "acute", "bar", "breve", "check", "ddot",
     "dot", "grave", "hat", "not", "tilde", "vec",
@@ -62,7 +60,7 @@ class _OutOfWorkError(Exception):
 class _BoundedWalker(latexwalker.LatexWalker):  # type: ignore[misc]
     """Parser with a budget of tokens: an optional argument that never closes is read twice, with all inside it."""
 
-    tokens = _FIRST_TOKENS
+    tokens = POLICY.normalize.latex_tokens
 
     def __init__(self, latex: str, **flags: Any) -> None:
         at_least, per_character = self.tokens
@@ -79,7 +77,7 @@ class _BoundedWalker(latexwalker.LatexWalker):  # type: ignore[misc]
 class _RememberingWalker(_BoundedWalker):
     """Parser that reads each part once however often it is asked for: quadratic where the other is exponential."""
 
-    tokens = _SECOND_TOKENS
+    tokens = POLICY.normalize.latex_tokens_remembering
 
     def __init__(self, latex: str, **flags: Any) -> None:
         self._known: dict[tuple[object, ...], Any] = {}
@@ -97,7 +95,7 @@ class _Reader(latex2text.LatexNodes2Text):  # type: ignore[misc]
     def __init__(self, latex_context: Any) -> None:
         super().__init__(latex_context=latex_context)
         self._doc_date = "today"
-        self.accented_characters_left = _ACCENTED_CHARACTERS
+        self.accented_characters_left = POLICY.normalize.accented_chars
 
 
 @rule(stage="normalize", order=23, example=r"'\\frac{a}{b}' -> 'a/b'")

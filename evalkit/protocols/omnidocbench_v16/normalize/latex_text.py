@@ -86,9 +86,12 @@ def is_prose(text: str) -> bool:
     text = text.strip()
     if len(text) < POLICY.normalize.prose_chars or any(sign in text for sign in "{}$^_"):
         return False
-    if any(command in text for command in _MATH_COMMANDS) or len(_LATEX_SIGNAL.findall(text)) > 2:
+    if any(command in text for command in _MATH_COMMANDS):
         return False
-    return text.count(" ") >= 5 and len(_WORD.findall(text)) >= 6
+    if len(_LATEX_SIGNAL.findall(text)) > POLICY.normalize.prose_latex_signs:
+        return False
+    words = len(_WORD.findall(text))
+    return text.count(" ") >= POLICY.normalize.prose_blanks and words >= POLICY.normalize.prose_words
 
 
 @rule(stage="normalize", order=21, example=r"'two words' -> True")
@@ -107,7 +110,10 @@ def is_weak_latex(text: str) -> bool:
     if commands == 0 and signs == 0 and "\\" in text:
         return True
     words = len(_WORD.findall(text))
-    return (words >= 2 and commands == 0 and signs <= 1) or (words >= 4 and commands <= 1 and signs <= 2)
+    limits = zip(
+        POLICY.normalize.weak_words, POLICY.normalize.weak_commands, POLICY.normalize.weak_math_signs, strict=True
+    )
+    return any(words >= least and commands <= most and signs <= most_signs for least, most, most_signs in limits)
 
 
 @rule(stage="normalize", order=22, example=r"'{x' -> 'unbalanced_braces'")
