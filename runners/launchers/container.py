@@ -82,9 +82,8 @@ def find_engine(named: str | None) -> str:
         raise UserError(f"container engine must be {' or '.join(ENGINES)}, not {named!r}")
     found = next((name for name in ([named] if named else ENGINES) if shutil.which(name)), None)
     if found is None:
-        raise ToolchainError(
-            f"{named or 'neither docker nor podman'} is not on PATH; install it or use the launcher wheel"
-        )
+        missing = f"{named} is not on PATH" if named else "neither docker nor podman is on PATH"
+        raise ToolchainError(f"{missing}; install it or use the launcher wheel")
     return found
 
 
