@@ -20,6 +20,8 @@ from metrics.cdm.typeset import Typesetter
 MIN_CHUNK = 30  # formulas a TeX run should share: its start costs as much as typesetting these
 MAX_CHUNK = 200
 CHUNKS_A_WORKER = 2
+FORMULAS_A_WORKER = 75  # fewer are drawn before a further process has started
+PAIRS_A_FORMULA = 4  # pairs matched in the time of drawing a formula
 
 RenderJob = tuple[int, Sequence[str]]
 MatchJob = tuple[int, Sequence[tuple[Side, Side]]]
@@ -30,7 +32,8 @@ _typesetter: Typesetter | None = None  # of this worker process
 class Crew:
     """Renders and matches chunks, in this process or in several."""
 
-    def __init__(self, workshop: Workshop, scratch: Path, pool: Pool | None) -> None:
+    def __init__(self, workshop: Workshop, scratch: Path, size: int, pool: Pool | None) -> None:
+        self.size = size
         self._own = Typesetter(workshop, scratch) if pool is None else None
         self._pool = pool
 
@@ -56,11 +59,11 @@ def crew(workshop: Workshop, workers: int) -> Iterator[Crew]:
     scratch = Path(tempfile.mkdtemp(prefix="evalkit-cdm-"))
     try:
         if workers <= 1:
-            yield Crew(workshop, scratch, None)
+            yield Crew(workshop, scratch, 1, None)
             return
         pool = multiprocessing.get_context("spawn").Pool(workers, _start_worker, (workshop, scratch))
         try:
-            yield Crew(workshop, scratch, pool)
+            yield Crew(workshop, scratch, workers, pool)
         except BaseException:
             pool.terminate()
             raise
@@ -72,9 +75,15 @@ def crew(workshop: Workshop, workers: int) -> Iterator[Crew]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def useful_workers(wanted: int, formulas: int, pairs: int) -> int:
+    """Processes that are worth their start for this much work."""
+    return max(1, min(wanted, (formulas + pairs // PAIRS_A_FORMULA) // FORMULAS_A_WORKER))
+
+
 def chunk_size(count: int, workers: int) -> int:
     """Formulas a chunk: enough to share TeX's start, few enough to keep all workers busy."""
-    return max(MIN_CHUNK, min(MAX_CHUNK, -(-count // (workers * CHUNKS_A_WORKER))))
+    share = -(-count // (workers * CHUNKS_A_WORKER)) if workers > 1 else count
+    return max(MIN_CHUNK, min(MAX_CHUNK, share))
 
 
 def _start_worker(workshop: Workshop, scratch: Path) -> None:

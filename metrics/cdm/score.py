@@ -14,7 +14,7 @@ from metrics.cdm.contract import Backend, Pair, Progress
 from metrics.cdm.doctor import require_healthy
 from metrics.cdm.format import Workshop
 from metrics.cdm.match import Match, Side
-from metrics.cdm.pool import Crew, chunk_size, crew
+from metrics.cdm.pool import Crew, chunk_size, crew, useful_workers
 from metrics.cdm.rendering import Rendering, SideState
 from metrics.cdm.svg import match_svg
 from metrics.cdm.toolchain import cache_folder, find_toolchain
@@ -43,36 +43,48 @@ class NativeBackend:
         formulas = list(dict.fromkeys(text for pair in pairs for text in pair))
         steps = _Steps(progress, len(formulas) + len(pairs))
         workshop = self._workshop()
-        require_healthy(workshop)
-        with crew(workshop, _useful_workers(workers, len(formulas))) as workforce:
-            drawn = self._render(workforce, workshop, formulas, workers, steps)
+        drawn = self._kept(workshop, formulas)
+        steps.advance(len(drawn))
+        missing = [formula for formula in formulas if formula not in drawn]
+        with crew(workshop, useful_workers(workers, len(missing), len(pairs))) as workforce:
+            drawn |= self._draw(workforce, workshop, missing, steps)
             return _score(workforce, [(drawn[gt], drawn[pred]) for gt, pred in pairs], steps)
 
     def render_pair(self, gt: str, pred: str) -> tuple[Rendering, Rendering, Match | None]:
         """Both sides of a pair and, where both can be seen, their match."""
         workshop = self._workshop()
-        require_healthy(workshop)
+        steps = _Steps(None, 0)
+        drawn = self._kept(workshop, (gt, pred))
+        missing = [formula for formula in dict.fromkeys((gt, pred)) if formula not in drawn]
         with crew(workshop, 1) as workforce:
-            drawn = self._render(workforce, workshop, list(dict.fromkeys((gt, pred))), 1, _Steps(None, 0))
-            sides = (drawn[gt].side, drawn[pred].side)
-            matched = _match_all(workforce, [sides], _Steps(None, 0)).get(0)
+            drawn |= self._draw(workforce, workshop, missing, steps)
+            matched = _match_all(workforce, [(drawn[gt].side, drawn[pred].side)], steps).get(0)
         return drawn[gt], drawn[pred], matched
 
     def _workshop(self) -> Workshop:
-        return Workshop(find_toolchain(), self.folder or cache_folder())
+        workshop = Workshop(find_toolchain(), self.folder or cache_folder())
+        require_healthy(workshop)
+        return workshop
 
-    def _render(
-        self, workforce: Crew, workshop: Workshop, formulas: Sequence[str], workers: int, steps: _Steps
+    def _cache(self, workshop: Workshop) -> ResultCache:
+        folder = (self.folder or cache_folder()) / "drawings"
+        return ResultCache(folder, f"{workshop.key}|{READING_VERSION}|{RULE_VERSION}")
+
+    def _kept(self, workshop: Workshop, formulas: Sequence[str]) -> dict[str, Rendering]:
+        """Drawings of earlier runs."""
+        cache = self._cache(workshop)
+        found = {formula: cache.get(formula) for formula in formulas} if self.keep_drawings else {}
+        return {formula: Rendering.from_json(body) for formula, body in found.items() if body is not None}
+
+    def _draw(
+        self, workforce: Crew, workshop: Workshop, formulas: Sequence[str], steps: _Steps
     ) -> dict[str, Rendering]:
-        cache = ResultCache(
-            (self.folder or cache_folder()) / "drawings", f"{workshop.key}|{READING_VERSION}|{RULE_VERSION}"
-        )
-        known = {formula: cache.get(formula) for formula in formulas} if self.keep_drawings else {}
-        drawn = {formula: Rendering.from_json(body) for formula, body in known.items() if body is not None}
-        steps.advance(len(drawn))
-        missing = sorted((formula for formula in formulas if formula not in drawn), key=_similar_first)
-        size = chunk_size(len(missing), max(workers, 1))
-        chunks = [missing[start : start + size] for start in range(0, len(missing), size)]
+        """New drawings, kept for later runs unless they ran out of time."""
+        cache = self._cache(workshop)
+        order = sorted(formulas, key=_similar_first)
+        size = chunk_size(len(order), workforce.size)
+        chunks = [order[start : start + size] for start in range(0, len(order), size)]
+        drawn: dict[str, Rendering] = {}
         for number, renderings in workforce.render(list(enumerate(chunks))):
             for formula, rendering in zip(chunks[number], renderings, strict=True):
                 drawn[formula] = rendering
@@ -97,10 +109,6 @@ class _Steps:
         self.done += count
         if self.tell is not None and count:
             self.tell(self.done, self.total)
-
-
-def _useful_workers(workers: int, formulas: int) -> int:
-    return max(1, min(workers, -(-formulas // chunk_size(formulas, max(workers, 1)))))
 
 
 def _similar_first(formula: str) -> tuple[bool, bool]:

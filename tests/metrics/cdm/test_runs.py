@@ -11,7 +11,7 @@ from metrics.cdm.boxes import measure
 from metrics.cdm.cache import ResultCache
 from metrics.cdm.format import Workshop
 from metrics.cdm.formula import Kind, prepare
-from metrics.cdm.pool import chunk_size
+from metrics.cdm.pool import chunk_size, useful_workers
 from metrics.cdm.preamble import is_far_reaching, text_size
 from metrics.cdm.sandbox import Limits, Outcome, run
 from metrics.cdm.texlog import find_overfull, missing_font, stretches
@@ -97,9 +97,19 @@ def test_missing_font() -> None:
     assert missing_font("fine") is None
 
 
-@pytest.mark.parametrize(("count", "workers", "size"), [(10, 2, 30), (400, 2, 100), (5000, 2, 200), (0, 1, 30)])
+@pytest.mark.parametrize(
+    ("count", "workers", "size"), [(10, 2, 30), (400, 2, 100), (5000, 2, 200), (0, 1, 30), (170, 1, 170)]
+)
 def test_chunk_size(count: int, workers: int, size: int) -> None:
     assert chunk_size(count, workers) == size
+
+
+@pytest.mark.parametrize(
+    ("wanted", "formulas", "pairs", "used"),
+    [(2, 10, 5, 1), (8, 150, 0, 2), (8, 5000, 2500, 8), (1, 5000, 0, 1), (4, 0, 0, 1), (2, 0, 600, 2)],
+)
+def test_useful_workers(wanted: int, formulas: int, pairs: int, used: int) -> None:
+    assert useful_workers(wanted, formulas, pairs) == used
 
 
 # --- sandbox ---

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import select
+import signal
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -85,9 +90,13 @@ def test_formulas_of_the_golden_pages(metric: FormulaCdm, shared: Path, name: st
 
 
 @pytest.mark.tex
-def test_neither_order_nor_workers_nor_company_change_a_score(metric: FormulaCdm, cache: Path) -> None:
+def test_neither_order_nor_workers_nor_company_change_a_score(
+    metric: FormulaCdm, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bare = metric.using(NativeBackend(cache, keep_drawings=False))
     expected = bare.score_many(MIXED)
+    monkeypatch.setattr("metrics.cdm.pool.FORMULAS_A_WORKER", 1)
+    monkeypatch.setattr("metrics.cdm.pool.MIN_CHUNK", 4)
     shuffled = random.Random(1).sample(range(len(MIXED)), len(MIXED))
     again = bare.score_many([MIXED[index] for index in shuffled], workers=3)
     assert [again[shuffled.index(index)] for index in range(len(MIXED))] == expected
@@ -165,6 +174,41 @@ def test_renderings_survive_json(rendering: Rendering) -> None:
 )
 def test_next_paper(paper: int, excess: float | None, expected: int) -> None:
     assert next_paper(paper, Overfull(excess)) == expected
+
+
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from metrics.cdm import pool
+from metrics.cdm.score import NativeBackend
+
+if __name__ == "__main__":
+    pool.FORMULAS_A_WORKER, pool.MIN_CHUNK = 1, 2
+    endless = [(r"\\csname x%d\\endcsname \\loop\\iftrue\\repeat" % index, "x") for index in range(4)]
+    NativeBackend(Path(sys.argv[1]), False).score_many(endless, workers=int(sys.argv[2]))
+"""
+
+
+@pytest.mark.tex
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_leaves_nothing_behind(workshop: Workshop, cache: Path, tmp_path: Path, workers: int) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED, encoding="utf-8")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    require_healthy(workshop)
+    environment = os.environ | {"TMPDIR": str(scratch), "PYTHONPATH": str(Path(__file__).parents[3])}
+    child = subprocess.Popen([sys.executable, str(script), str(cache), str(workers)], env=environment, stderr=-1)
+    try:
+        while child.poll() is None and not list(scratch.glob("evalkit-cdm-*/run-*/*.log")):
+            select.select([], [], [], 0.05)
+        child.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in child.communicate(timeout=60)[1]
+    finally:
+        child.kill()
+    assert list(scratch.iterdir()) == []
+    processes = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(workshop.folder) not in processes
 
 
 # --- never silent ---
