@@ -68,7 +68,8 @@ class Sweeper:
         if in_flight not in self._points:
             folder = self._run / f"bs-{in_flight}"
             load = replace(self._settings.load, shape="closed", in_flight=in_flight)
-            infer(folder, self._pages, replace(self._settings, load=load))
+            timeout_s = max(self._settings.timeout_s, load.page_timeout_s())
+            infer(folder, self._pages, replace(self._settings, load=load, timeout_s=timeout_s))
             self._points[in_flight] = _point(in_flight, folder, write_bench_summary(folder, dataset=self._dataset))
         return self._points[in_flight]
 

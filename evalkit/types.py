@@ -372,6 +372,13 @@ class Load:
     in_flight: int = 16
     rate_per_s: float | None = None
 
+    def page_timeout_s(self) -> float:
+        """How long a page may take unless told: 10 minutes, and 5 s for each request beside it.
+
+        With 512 in flight a server that brings one page a second answers after 500 s on average.
+        """
+        return 600.0 + 5.0 * (self.in_flight if self.shape == "closed" else 0)
+
 
 @dataclass(frozen=True, slots=True)
 class InferSettings:

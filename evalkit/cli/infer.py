@@ -60,7 +60,9 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arrivals", choices=("closed", "constant", "poisson"), default="closed", help="load shape")
     parser.add_argument("--rate", type=float, metavar="PAGES_PER_S", help="of constant and poisson arrivals")
     parser.add_argument("--no-stream", action="store_true", help="ask for whole answers (no time to first token)")
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="for one page")
+    parser.add_argument(
+        "--timeout", type=float, metavar="S", help="for one page (default: 600, and 5 for each in flight)"
+    )
     parser.add_argument("--warmup", type=int, default=2, metavar="N", help="pages sent before the clock starts")
     parser.add_argument("--order", choices=("dataset", "shuffled"), default="dataset", help="of the pages")
     parser.add_argument("--seed", type=int, default=0, help="of page order and arrivals")
@@ -78,15 +80,16 @@ def run(args: argparse.Namespace) -> int:
         system = replace(system, runner="vllm-offline")
     jobs = page_jobs(dataset, args.limit)
     sizes = _sizes(args.bs)
+    load = Load(args.arrivals, sizes[0], args.rate)
     with tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
         served = system.runner in {"openai", "vllm-offline"}
         warmup = warmup_jobs(dataset, jobs, args.warmup, Path(folder)) if served else []
         settings = InferSettings(
             system=system,
             endpoints=tuple(args.endpoint),
-            load=Load(args.arrivals, sizes[0], args.rate),
+            load=load,
             stream=not args.no_stream,
-            timeout_s=args.timeout,
+            timeout_s=load.page_timeout_s() if args.timeout is None else args.timeout,
             warmup=tuple(warmup),
             order=args.order,
             seed=args.seed,
