@@ -1,0 +1,51 @@
+"""`evalkit serve SYSTEM` in a process of its own, with a program that passes for the engine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runners.server_facts import ask
+from tests.fakes.engine_program import write_engine
+from tests.runners.launchers.test_launchers import wait_until
+
+SYSTEM = """
+name = "toy"
+title = "Toy"
+runner = "openai"
+
+[serve]
+launcher = "vllm"
+model = "Toy"
+version = "0.17.1"
+
+[serve.flags]
+max-model-len = 4096
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_interrupted_and_says_what_is_not_as_asked(tmp_path: Path, number: signal.Signals) -> None:
+    write_engine(tmp_path)
+    (tmp_path / "toy.toml").write_text(SYSTEM)
+    words = [sys.executable, "-m", "evalkit.cli.main", "serve", str(tmp_path / "toy.toml"), "--vllm", str(tmp_path)]
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    with subprocess.Popen(
+        [*words, "--log", str(tmp_path / "log")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        url = process.stdout.readline().strip()
+        assert ask(f"{url}/models").status == 200
+        process.send_signal(number)
+        told = process.stderr.read()
+    assert process.returncode == 0
+    assert "starting the server of Toy; its log is" in told
+    assert "not as asked: max-model-len is 16384, asked for 4096" in told
+    assert told.endswith("stopped\n")
+    assert wait_until(lambda: ask(f"{url}/models").status == 0)
