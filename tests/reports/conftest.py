@@ -1,0 +1,31 @@
+"""Reports of made runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evalkit.stages.report import make_report
+from tests.fakes.made_runs import SIGNATURE, MadeRun, Words, made_dataset, make_run
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Five runs over one data set: two measured ones that differ, one invalid, one emulated, one of other options."""
+    folder = tmp_path_factory.mktemp("made")
+    dataset = made_dataset(folder, 12)
+    made = [
+        MadeRun("good", good=0.95, words=Words("Good parser")),
+        MadeRun("poor", good=0.3, seed=1, words=Words("Poor parser")),
+        MadeRun("broken", good=0.7, seed=2, broken_rules=("coverage",), words=Words("Broken rules")),
+        MadeRun("model", good=0.99, seed=3, emulated=True, words=Words("Emulated parser")),
+        MadeRun("other", good=0.9, seed=4, signature=f"{SIGNATURE}|tables:own", words=Words("Other options")),
+    ]
+    return [make_run(folder / one.name, dataset, one) for one in made]
+
+
+@pytest.fixture(scope="session")
+def report(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of their report."""
+    return make_report(runs, tmp_path_factory.mktemp("report")).parent
