@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import select
 import shutil
 import signal
@@ -52,7 +51,7 @@ def namespace_prefix() -> tuple[str, ...]:
 
 def run(argv: Sequence[str], folder: Path, environment: Mapping[str, str], limits: Limits) -> Outcome:
     """Run a program in a folder until it ends or meets a limit; all that it started ends with it."""
-    command = [*namespace_prefix(), *argv]
+    command = [*namespace_prefix(), *_limit_prefix(limits), *argv]
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -63,26 +62,24 @@ def run(argv: Sequence[str], folder: Path, environment: Mapping[str, str], limit
         start_new_session=True,
     )
     with _ended_with_its_group(process):
-        _set_limits(process.pid, limits)
         if not _ends_within(process, limits.wall_s):
             return Outcome(_stop(process), timed_out=True)
         exit_code = process.wait()
     return Outcome(exit_code, timed_out=exit_code in (-signal.SIGXCPU, -signal.SIGKILL))
 
 
-def _set_limits(process_id: int, limits: Limits) -> None:
-    """Limits for a process that has just started; what it starts inherits them."""
-    wanted = {
-        resource.RLIMIT_CPU: (limits.cpu_s, limits.cpu_s + 1),
-        resource.RLIMIT_AS: (limits.memory_bytes, limits.memory_bytes),
-        resource.RLIMIT_FSIZE: (limits.file_bytes, limits.file_bytes),
-        resource.RLIMIT_NOFILE: (limits.open_files, limits.open_files),
-        resource.RLIMIT_CORE: (0, 0),
-        resource.RLIMIT_NPROC: (1, 1),
-    }
-    with contextlib.suppress(ProcessLookupError):
-        for kind, values in wanted.items():
-            resource.prlimit(process_id, kind, values)
+def _limit_prefix(limits: Limits) -> tuple[str, ...]:
+    """The command that sets limits for a program before it starts."""
+    return (
+        "prlimit",
+        f"--cpu={limits.cpu_s}:{limits.cpu_s + 1}",
+        f"--as={limits.memory_bytes}",
+        f"--fsize={limits.file_bytes}",
+        f"--nofile={limits.open_files}",
+        "--core=0",
+        "--nproc=1",
+        "--",
+    )
 
 
 @contextlib.contextmanager

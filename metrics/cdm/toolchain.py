@@ -54,7 +54,7 @@ def cache_folder() -> Path:
 @cache
 def find_toolchain() -> Toolchain:
     """The installed toolchain. Raises ToolchainError with the line that installs what is missing."""
-    programs = {name: shutil.which(name) for name in ("pdflatex", "kpsewhich", "mktexpk", "mf")}
+    programs = {name: shutil.which(name) for name in ("pdflatex", "kpsewhich", "mktexpk", "mf", "prlimit")}
     absent = [name for name, path in programs.items() if path is None]
     if absent:
         raise missing(f"program not found: {', '.join(absent)}")

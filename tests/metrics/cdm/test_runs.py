@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -116,7 +117,7 @@ def test_useful_workers(wanted: int, formulas: int, pairs: int, used: int) -> No
 
 
 def python(code: str, folder: Path, limits: Limits) -> Outcome:
-    return run([sys.executable, "-S", "-c", code], folder, {}, limits)
+    return run([sys.executable, "-S", "-c", code], folder, {"PATH": os.environ["PATH"]}, limits)
 
 
 def test_a_program_ends_normally(tmp_path: Path) -> None:
