@@ -47,14 +47,14 @@ def looping(answer: RecordedAnswer, limit: int) -> RecordedAnswer:
     content = list(answer.content_tokens)
     last = next((index for index in reversed(range(len(content))) if content[index]), None)
     if last is not None:
-        extra = limit - (content[last] or 0) + 1
-        content[last] = limit + 1
+        extra = max(limit + 1 - (content[last] or 0), 0)
+        content[last] = (content[last] or 0) + extra
     else:
-        extra = limit + 1 - spent
-    repeats = int(max(extra, 0) * per_token / len(unit)) + 1
+        extra = max(limit + 1 - spent, 0)
+    repeats = int(extra * per_token / len(unit)) + 1
     return replace(
         answer,
         text=text + unit * repeats,
-        output_tokens=spent + max(extra, 0),
+        output_tokens=spent + extra,
         content_tokens=tuple(content),
     )
