@@ -77,7 +77,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "server": "reports.serve:serve_site",
         "comparison": "reports.comparison:write_comparison",
     },
-    "executor": {},
+    "executor": {"local": "evalkit.executor:LOCAL"},
     "doctor": {
         "python": "evalkit.diagnosis:check_python",
         "libxml2": "metrics.teds.doctor:check_libxml2",

@@ -11,7 +11,7 @@ from typing import Any
 from evalkit import registry
 from evalkit.bench_summary import page_groups
 from evalkit.dataset import Dataset
-from evalkit.executor import LOCAL, Done
+from evalkit.executor import Done
 from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText
 from evalkit.progress import progress
 from evalkit.protocols.result import Figures, PageResult
@@ -53,6 +53,7 @@ def evaluate(
     workers: int | None = None,
     protocol: str = DEFAULT_PROTOCOL,
     options: Mapping[str, str] | None = None,
+    executor: str = "local",
 ) -> Summary:
     """Score a folder of `<page>.md` files (or the folder of a run) and write out/evaluate; returns the summary.
 
@@ -68,7 +69,8 @@ def evaluate(
         score_layout(predictions, dataset, out)
         if is_current(target, STAGE_VERSION, inputs, parameters):
             return read_summary(target / "summary.json")
-        results, crashed = _score_pages(rules, dataset.pages, texts, count)
+        pool = registry.load("executor", executor)
+        results, crashed = _score_pages(rules, dataset.pages, texts, count, pool)
         if cdm:
             with progress("CDM", _formula_rows(results)) as bar:
                 results = rules.score_formulas(results, workers=count, progress=bar.update)
@@ -110,7 +112,7 @@ def _with_reason(text: PredictionText, reason: str | None) -> PredictionText:
 
 
 def _score_pages(
-    rules: Any, truths: Sequence[GroundTruth], texts: Sequence[PredictionText], workers: int
+    rules: Any, truths: Sequence[GroundTruth], texts: Sequence[PredictionText], workers: int, executor: Any
 ) -> tuple[list[PageResult], dict[str, str]]:
     """Results in the order of the pages, and why pages failed; a failed page is scored as an empty one."""
     prepared = [rules.prepare(truth) for truth in truths]
@@ -120,7 +122,7 @@ def _score_pages(
     ]
     weights = [rules.weight(item.prepared, item.markdown) for item in work]
     with progress("matching", len(work)) as bar:
-        done = LOCAL.map(PAGE_WORK, work, weights=weights, workers=workers, advance=bar.advance)
+        done = executor.map(PAGE_WORK, work, weights=weights, workers=workers, advance=bar.advance)
     crashed = {item.page_id: end.failure for item, end in zip(work, done, strict=True) if end.failure is not None}
     return [_result(item, end) for item, end in zip(work, done, strict=True)], crashed
 
