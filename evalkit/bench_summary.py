@@ -63,12 +63,17 @@ def read_bench_summary(run: Path) -> dict[str, Any] | None:
     return summary
 
 
-def summarize(observation: Observation, allowed: Collection[str] = ()) -> dict[str, Any]:
-    """All figures, tables and checks of one observation as plain JSON values."""
+def check_rules(allowed: Collection[str]) -> None:
+    """Raise UserError for names that no validity rule has."""
     known = registry.load("figures", "validity_names")()
     unknown = sorted(set(allowed) - set(known))
     if unknown:
         raise UserError(f"no validity rule is called {', '.join(unknown)}. Known: {', '.join(known)}")
+
+
+def summarize(observation: Observation, allowed: Collection[str] = ()) -> dict[str, Any]:
+    """All figures, tables and checks of one observation as plain JSON values."""
+    check_rules(allowed)
     checks = registry.load("figures", "validity")(observation, allowed)
     invalid = [check.name for check in checks if registry.load("figures", "invalidates")(check)]
     figures = [figure for name in FIGURES for figure in registry.load("figures", name)(observation)]

@@ -8,6 +8,8 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from evalkit.dataset import Dataset
+from evalkit.errors import UserError
+from evalkit.run_record import first_pages
 from evalkit.types import Page, PageJob
 
 WARMUP_SIZE_PX = (1240, 1754)
@@ -17,7 +19,7 @@ WARMUP_SIZE_PX = (1240, 1754)
 def page_jobs(dataset: Dataset, limit: int | None = None) -> list[PageJob]:
     """The first `limit` pages of a data set with their images; a page without an image keeps the path it lacks."""
     jobs = []
-    for truth in dataset.pages[:limit]:
+    for truth in first_pages(dataset, limit).pages:
         found = dataset.image_path(truth)
         image = found.absolute() if found is not None else dataset.source.parent.absolute() / truth.page.page_id
         jobs.append(PageJob(truth.page, str(image)))
@@ -29,6 +31,8 @@ def warmup_jobs(dataset: Dataset, timed: Sequence[PageJob], count: int, folder: 
 
     Drawn pages are written to `folder`; a warm-up on a timed page would leave it in the server's caches.
     """
+    if count < 0:
+        raise UserError(f"--warmup must be 0 or more pages, not {count}")
     taken = {job.page.page_id for job in timed}
     others = [truth for truth in dataset.pages if truth.page.page_id not in taken]
     jobs: list[PageJob] = []

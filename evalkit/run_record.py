@@ -15,7 +15,7 @@ from typing import Any
 
 from evalkit import __version__
 from evalkit.dataset import Dataset, load_dataset
-from evalkit.errors import InvalidFileError, NotComparableError
+from evalkit.errors import InvalidFileError, NotComparableError, UserError
 from evalkit.store import read_json, to_plain, write_json
 from evalkit.types import RunRecord, System
 
@@ -83,7 +83,9 @@ def dataset_of_run(folder: Path) -> Dataset:
 
 
 def first_pages(dataset: Dataset, limit: int | None) -> Dataset:
-    """A data set cut to its first pages, with a name that says so."""
+    """A data set cut to its first pages, with a name that says so. Raises UserError for fewer than one."""
+    if limit is not None and limit < 1:
+        raise UserError(f"--limit must be 1 or more, not {limit}")
     if limit is None or limit >= len(dataset.pages):
         return dataset
     return dataset.select([truth.page.page_id for truth in dataset.pages[:limit]], f"{dataset.name}[:{limit}]")

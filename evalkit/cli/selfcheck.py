@@ -25,10 +25,11 @@ def run(args: argparse.Namespace) -> int:
     from evalkit import registry
     from evalkit.dataset import load_dataset
     from evalkit.progress import progress
+    from evalkit.run_record import first_pages
     from evalkit.store import dumps
 
     check_page = registry.load("protocol", args.protocol).check_page
-    truths = load_dataset(args.dataset).pages[: args.limit]
+    truths = first_pages(load_dataset(args.dataset), args.limit).pages
     found = []
     with progress("self-check", len(truths)) as bar:
         for truth in truths:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalkit import registry
-from evalkit.bench_summary import write_bench_summary
+from evalkit.bench_summary import check_rules, write_bench_summary
 from evalkit.dataset import Dataset, load_dataset
-from evalkit.errors import EvalkitError, ToolchainError, UserError
+from evalkit.errors import EvalkitError, ToolchainError, UserError, unknown_name
 from evalkit.page_jobs import page_jobs, warmup_jobs
 from evalkit.progress import progress, say
 from evalkit.run_record import begin_run, first_pages
@@ -24,9 +24,11 @@ from evalkit.stages.evaluate import evaluate
 from evalkit.stages.infer import infer, is_inferred
 from evalkit.truth_streams import write_truth_streams
 from evalkit.types import InferSettings, Load, OutputFacts, Served, Summary, System
+from evalkit.workers import worker_count
 
 DEFAULT_SYSTEMS = ("hpd-ar", "hpd-parsing", "tesseract", "rapid-stack")
 WARMUP_PAGES = 2
+EMULATE = ("auto", "always", "never")
 RECORDED_STREAMS = "streams.jsonl"
 
 
@@ -48,7 +50,7 @@ class BenchPlan:
     launcher: str | None = None
     cdm: bool = True
     workers: int | None = None
-    timeout_s: float = 600.0
+    timeout_s: float | None = None
     seed: int = 0
     launch: Mapping[str, str] = field(default_factory=dict)
     gpus: int = 1
@@ -84,9 +86,13 @@ class BenchResult:
 
 
 def bench(plan: BenchPlan) -> BenchResult:
-    """Run the plan. A system that cannot run costs its own row, with the reason; the others go on."""
+    """Run the plan. A system that cannot run costs its own row, with the reason; the others go on.
+
+    Raises UserError for a plan that no system can be run by, before anything is started or written.
+    """
     dataset = first_pages(load_dataset(plan.dataset), plan.limit)
     systems = _baselines_first([registry.load("catalog", "system")(name) for name in plan.systems or DEFAULT_SYSTEMS])
+    _check(plan, [system.name for system in systems])
     out = plan.out or Path("runs") / f"{dataset.name}-bs{plan.in_flight}"
     cdm = plan.cdm and _cdm_works()
     results: list[SystemResult] = []
@@ -101,6 +107,24 @@ def bench(plan: BenchPlan) -> BenchResult:
     done = [result.run for result in results if result.problem is None]
     rows = write_speedups(out, done)
     return BenchResult(out, tuple(results), _report(done, out / "report"), tuple(rows))
+
+
+def _check(plan: BenchPlan, systems: Collection[str]) -> None:
+    """Raise UserError for what would fail, or go unheard, in every system."""
+    worker_count(plan.workers)
+    check_rules(plan.allowed)
+    for option, value in (("--bs", plan.in_flight), ("--gpus", plan.gpus)):
+        if value < 1:
+            raise UserError(f"{option} must be 1 or more, not {value}")
+    if plan.timeout_s is not None and not plan.timeout_s > 0:
+        raise UserError(f"--timeout must be above 0 seconds, not {plan.timeout_s:g}")
+    if plan.launcher is not None and plan.launcher not in registry.names("launcher"):
+        raise unknown_name("launcher", plan.launcher, registry.names("launcher"))
+    if plan.emulate not in EMULATE:
+        raise unknown_name("way to emulate", plan.emulate, EMULATE)
+    for name in plan.urls:
+        if name not in systems:
+            raise unknown_name("system of --url", name, systems)
 
 
 def _report(runs: Sequence[Path], out: Path) -> Path | None:
@@ -191,10 +215,11 @@ class _SystemBench:
 
     def _infer(self, emulated: bool) -> int:
         jobs = page_jobs(self._dataset)
+        load, timeout_s = Load("closed", self._plan.in_flight), self._plan.timeout_s
         settings = InferSettings(
             system=self._system,
-            load=Load("closed", self._plan.in_flight),
-            timeout_s=self._plan.timeout_s,
+            load=load,
+            timeout_s=load.page_timeout_s() if timeout_s is None else timeout_s,
             seed=self._plan.seed,
         )
         if is_inferred(self._run, jobs, settings):

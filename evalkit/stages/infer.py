@@ -70,6 +70,7 @@ def infer(
     holds a drive with other settings, or another process is writing to it.
     """
     _check_pages(pages)
+    _check_settings(settings)
     folder = run / "infer"
     with locked(folder):
         parameters = _parameters(settings)
@@ -102,6 +103,13 @@ def _check_pages(pages: Sequence[PageJob]) -> None:
         raise UserError(f"page ids must be unique; given twice: {', '.join(sorted(twice)[:5])}")
     if not pages:
         raise UserError("there are no pages to infer")
+
+
+def _check_settings(settings: InferSettings) -> None:
+    if not settings.timeout_s > 0:
+        raise UserError(f"--timeout must be above 0 seconds, not {settings.timeout_s:g}")
+    if settings.processes is not None and settings.processes < 1:
+        raise UserError(f"--processes must be 1 or more, not {settings.processes}")
 
 
 def _parameters(settings: InferSettings) -> dict[str, Any]:

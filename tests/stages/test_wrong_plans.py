@@ -1,0 +1,71 @@
+"""Plans that cannot be run are refused as a user's mistake, before anything is started or written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalkit.cli.main import main
+from evalkit.errors import UserError
+from evalkit.stages.bench import BenchPlan, bench
+from evalkit.stages.infer import infer
+from evalkit.types import InferSettings, System
+from tests.fakes.chat_server import page_jobs
+
+BENCH = [
+    ("no page", {"limit": 0}, "--limit must be 1 or more, not 0"),
+    ("fewer than no page", {"limit": -1}, "--limit must be 1 or more, not -1"),
+    ("nothing in flight", {"in_flight": 0}, "--bs must be 1 or more, not 0"),
+    ("no GPU", {"gpus": 0}, "--gpus must be 1 or more, not 0"),
+    ("no time", {"timeout_s": -1.0}, "--timeout must be above 0 seconds, not -1"),
+    ("time is no number", {"timeout_s": float("nan")}, "--timeout must be above 0 seconds, not nan"),
+    ("no worker", {"workers": 0}, "--workers must be 1 or more, not 0"),
+    ("launcher", {"launcher": "k8s"}, "unknown launcher 'k8s'"),
+    ("emulate", {"emulate": "sometimes"}, "unknown way to emulate 'sometimes'"),
+    ("validity rule", {"allowed": ("cold_cache",)}, "no validity rule is called cold_cache"),
+    ("address of another system", {"urls": {"hpd-prasing": "http://h:1"}}, "Did you mean 'hpd-parsing'?"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), [case[1:] for case in BENCH], ids=[case[0] for case in BENCH])
+def test_a_benchmark_that_cannot_run_is_refused_at_once(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    plan = BenchPlan(systems=("hpd-parsing",), out=tmp_path / "out", limit=1)
+    with pytest.raises(UserError) as refused:
+        bench(replace(plan, **changes))
+    assert message in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"timeout_s": 0.0}, "--timeout must be above 0"), ({"processes": 0}, "--processes must be 1 or more")],
+)
+def test_a_drive_that_cannot_run_is_refused_at_once(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    settings = InferSettings(system=System(name="fake", title="Fake", runner="openai"), endpoints=("http://h:1",))
+    with pytest.raises(UserError, match=message):
+        infer(tmp_path / "run", page_jobs(tmp_path / "images", 1), replace(settings, **changes))
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["infer", "run", "--system", "hpd-parsing", "--limit", "0"], "--limit must be 1 or more, not 0"),
+        (["infer", "run", "--system", "hpd-parsing", "--warmup", "-1"], "--warmup must be 0 or more pages, not -1"),
+        (["selfcheck", "--limit", "-2"], "--limit must be 1 or more, not -2"),
+    ],
+)
+def test_numbers_out_of_range_end_with_2(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
