@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -9,16 +10,21 @@ from pathlib import Path
 from evalkit.errors import InvalidFileError, UserError
 from evalkit.types import System
 from runners.published.rows import published_rows
-from runners.systems import load_system, system_names
+from runners.systems import FOLDER, load_system, system_names
 from runners.two_stage.layouts import LAYOUTS
 
 LAYOUT_CLASSES = ("text", "table", "formula", "image", "other", "none")  # other: full page only; none: not counted
 PARADIGMS = ("autoregressive", "hierarchical", "two-stage", "pipeline", "general")
 TEMPLATE = "systems_template.toml"
+VALID_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def new_system(name: str, folder: Path) -> Path:
-    """Write a template to `folder`/NAME.toml. Raises UserError when there is one."""
+    """Write a template to `folder`/NAME.toml. Raises UserError when there is one, or the name is none or taken."""
+    if not VALID_NAME.fullmatch(name):
+        raise UserError(f"{name!r} cannot name a system: expected letters, digits, '.', '_' and '-', as in my-parser")
+    if (FOLDER / f"{name}.toml").exists():
+        raise UserError(f"{name} is a built-in system, and a row of yours would hide it; choose another name")
     path = folder / f"{name}.toml"
     if path.exists():
         raise UserError(f"{path} exists already; edit it, or choose another name")

@@ -22,6 +22,16 @@ def test_a_new_system_is_written_once_and_found(
     assert "exists already" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["../evil", "", "a/b", ".hidden", "two words", "hpd-parsing"])
+def test_a_new_system_needs_a_name_of_its_own(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["systems", "new", name]) == 2
+    assert repr(name) in (error := capsys.readouterr().err) or f"{name} is a built-in system" in error
+    assert list(tmp_path.iterdir()) == []
+
+
 CHANGES = [
     ('runner = "openai"', 'runner = "grpc"', "runner 'grpc' is not known: "),
     ('converter = "wrapped_markdown"', 'converter = "pdf"', "output.converter 'pdf' is not known: "),
