@@ -8,9 +8,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
+from evalkit.errors import UserError
 from metrics.cdm.formula import Kind
 from metrics.cdm.preamble import preamble
 from metrics.cdm.sandbox import Limits, run
@@ -98,7 +98,10 @@ class Workshop:
         return made.returncode == 0
 
     def _dump(self, kind: Kind, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot write the cache folder {path.parent} ({error}); set EVALKIT_CACHE") from error
         with tempfile.TemporaryDirectory(prefix="evalkit-format-") as scratch:
             folder = Path(scratch)
             (folder / "dump.tex").write_text(preamble(kind) + "\n\\dump\n", encoding="utf-8")
@@ -135,6 +138,3 @@ def tex_arguments(toolchain: Toolchain, format_path: Path, job: str) -> list[str
     """The command line for a document in the current folder."""
     flags = ["-no-shell-escape", "-interaction=nonstopmode", f"-fmt={format_path}", f"-jobname={job}"]
     return [toolchain.pdflatex, *flags, f"{job}.tex"]
-
-
-Environment = Mapping[str, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from fontTools.encodings.StandardEncoding import StandardEncoding
 from fontTools.misc.eexec import decrypt
@@ -49,11 +49,12 @@ class Font:
         return self._names.get(code, ".notdef")
 
 
-class Glyphs:
+class Glyphs(Protocol):
     """Bounds by glyph name."""
 
     def bounds(self, name: str) -> Bounds | None:
-        raise NotImplementedError
+        """Bounds of a glyph's ink; None when it has none."""
+        ...
 
 
 class FontCase:
@@ -105,7 +106,7 @@ def _differences(pdf: PdfFile, entries: Mapping[str, Any]) -> dict[int, str]:
     return names
 
 
-class OutlineGlyphs(Glyphs):
+class OutlineGlyphs:
     """Type 1 outlines; decrypted only when a glyph is met for the first time."""
 
     def __init__(self, program: Stream, clear_bytes: int, known: dict[str, Bounds | None]) -> None:
@@ -166,7 +167,7 @@ def _walk(pattern: re.Pattern[bytes], data: bytes, start: int, end: int) -> Iter
         start = found.end() + int(found[2])
 
 
-class BitmapGlyphs(Glyphs):
+class BitmapGlyphs:
     """Characters of a Type 3 font, by the bounding boxes they declare."""
 
     def __init__(self, pdf: PdfFile, programs: Mapping[str, Any], scale: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pylatexenc.latexwalker import (
     LatexCharsNode,
@@ -17,11 +17,9 @@ from pylatexenc.latexwalker import (
 )
 
 from metrics.cdm.atoms import (
-    PRIME,
     SPACE,
     Atom,
     Item,
-    Role,
     ScriptMark,
     atom,
     attach_scripts,
@@ -29,6 +27,7 @@ from metrics.cdm.atoms import (
     group,
     single_or_group,
 )
+from metrics.cdm.characters import Mode, characters
 from metrics.cdm.environments import environment
 from metrics.cdm.nodes import Node, group_text, is_brace_group, is_delimited, macro_arguments, next_visible, node_list
 from metrics.cdm.vocabulary import (
@@ -47,23 +46,6 @@ Found = tuple[list[Item], int]  # the items of a macro and the position of the n
 _TWO_WORDS = re.compile(r"\s*(\S+)\s+(\S+)(.*)", re.DOTALL)
 _WORD = re.compile(r"\s*(\S+)(.*)", re.DOTALL)
 _LENGTH = re.compile(r"\s*(-?)\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]{2})\s*$")
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """Where we are: in text or math, inside a roman font, and whether `'` means a superscript prime."""
-
-    text: bool = False
-    roman: bool = False
-    prime_is_script: bool = True
-
-    def inside(self) -> Mode:
-        """The mode of a macro's argument: there `'` is a prime again."""
-        return self if self.prime_is_script else replace(self, prime_is_script=True)
-
-    def math(self) -> Mode:
-        """The same place, read as math."""
-        return replace(self, text=False)
 
 
 def to_atoms(nodes: Sequence[Node] | None, mode: Mode) -> list[Atom]:
@@ -105,35 +87,6 @@ def _single(node: Node, mode: Mode) -> list[Item]:
     if isinstance(node, LatexMacroNode):
         return _macro(node, mode.inside())
     return []
-
-
-def characters(chars: str, mode: Mode) -> list[Item]:
-    """Items of plain characters: one atom each, with scripts, primes, spaces of text and `--` told apart."""
-    items: list[Item] = []
-    position = 0
-    while position < len(chars):
-        char = chars[position]
-        position += 1
-        if char.isspace():
-            if mode.text and not (items and items[-1] == SPACE):
-                items.append(SPACE)
-        elif char in "^_":
-            items.append(ScriptMark(char))
-        elif char == "-" and not mode.text and chars.startswith("-", position):
-            items.append(atom("-", "-") if mode.roman else atom("--"))
-            position += 1
-        elif char == "'":
-            if mode.text or not mode.prime_is_script:
-                items.append(Atom(("'",), Role.PRIME))
-                continue
-            count = 1
-            while chars.startswith("'", position):
-                count += 1
-                position += 1
-            items += [ScriptMark("^"), single_or_group([PRIME] * count)]
-        else:
-            items.append(atom(char))
-    return items
 
 
 def _macro(node: Node, mode: Mode) -> list[Item]:

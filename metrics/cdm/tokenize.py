@@ -18,9 +18,10 @@ from pylatexenc.latexwalker import (
 )
 
 from metrics.cdm.atoms import tokens
+from metrics.cdm.characters import Mode
 from metrics.cdm.guard import MAX_CHARS, parseable
 from metrics.cdm.nodes import Node, macro_arguments
-from metrics.cdm.structure import Mode, to_atoms
+from metrics.cdm.structure import to_atoms
 from metrics.cdm.vocabulary import OPERATOR_NAMES
 
 _CJK_GLUED_TO_MACRO = re.compile(r"(\\[A-Za-z]+)(?=[\u4e00-\u9fff])")

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.cdm.boxes import Picture, measure, token_of
+from metrics.cdm.boxes import Picture, measure, outline_box, token_of
+from metrics.cdm.glyph_table import measured_difference
 from metrics.cdm.glyphs import FontCase
 from metrics.cdm.pdfstream import Area, PageMarks, read_pages
 from metrics.cdm.pdfsyntax import Lexer, Name, PdfError
@@ -111,6 +112,35 @@ def test_damaged_bytes_are_read_or_refused(damage: bytes, position: int) -> None
     data = pdf(b"BT /F 1 Tf 1 0 0 1 1 1 Tm (x) Tj ET 1 1 1 1 re f")
     with suppress(PdfError):
         read_pages(data[:position] + damage + data[position + len(damage) :], FontCase())
+
+
+@pytest.mark.parametrize(
+    ("font", "size", "glyph", "expected"),
+    [
+        ("CMR12", 11.9552, "period", (0, 0, 1, 0)),
+        ("CMR12", 11.9552, "A", (0, 0, 0, 0)),
+        ("CMMI12", 11.9552, "zeta", (0, -1, 0, 0)),
+        ("NoSuchFont", 11.9552, "period", (0, 0, 0, 0)),
+        ("CMR12", 3.0, "period", (0, 0, 0, 0)),
+    ],
+)
+def test_measured_glyph_edges(font: str, size: float, glyph: str, expected: tuple[int, ...]) -> None:
+    assert tuple(measured_difference(font, size, glyph)) == expected
+
+
+@pytest.mark.parametrize(
+    ("bounds", "scale", "expected"),
+    [
+        # One font unit is one sub-pixel: 250 px a unit of 1000, 72/200 pt a px.
+        ((0.0, 0.0, 4.0, 4.0), 0.09, (0, -1, 1, 0)),
+        ((0.0, 0.0, 4.4, 4.4), 0.09, (0, -1, 1, 0)),
+        ((0.0, 0.0, 4.5, 4.6), 0.09, (0, -2, 2, 0)),
+        ((-0.6, -0.6, 1.0, 1.0), 0.09, (-1, -1, 1, 1)),
+        ((1.0, 1.0, 1.0, 1.0), 0.09, (0, -1, 1, 0)),
+    ],
+)
+def test_outline_rule(bounds: tuple[float, float, float, float], scale: float, expected: tuple[int, ...]) -> None:
+    assert outline_box(bounds, (scale, 0.0, 0.0, scale)) == expected
 
 
 def page(*areas: Area) -> PageMarks:
