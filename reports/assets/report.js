@@ -18,13 +18,29 @@ function compareKeys(a, b, direction) {
   return (a < b ? -1 : a > b ? 1 : 0) * direction;
 }
 
+// Runs that were driven in another way, at another load or on another host, or that are invalid, stand apart.
+const speedGroup = (row) => `${row.dataset.comparable}|${row.classList.contains("invalid")}`;
+
+function apart(rows) {
+  const groups = new Map();
+  for (const item of rows) groups.set(speedGroup(item.row), [...(groups.get(speedGroup(item.row)) || []), item]);
+  const invalid = (group) => group[0].row.classList.contains("invalid");
+  return [...groups.values()].sort((a, b) => invalid(a) - invalid(b)).flat();
+}
+
 function sortTable(table, head, direction) {
   const index = Array.from(head.parentElement.cells).indexOf(head);
   const textual = head.querySelector(".sort").dataset.text !== undefined;
+  const speed = head.dataset.source === "speed";
   for (const body of table.tBodies) {
     const rows = all("tr.row", body).map((row, place) => ({ row, place, key: sortKey(row, index, textual) }));
     rows.sort((a, b) => compareKeys(a.key, b.key, direction) || a.place - b.place);
-    body.append(...rows.map((item) => item.row));
+    body.append(...(speed ? apart(rows) : rows).map((item) => item.row));
+    for (const { row } of rows) {
+      const before = row.previousElementSibling;
+      const divided = speed && before && before.classList.contains("row") && speedGroup(before) !== speedGroup(row);
+      row.classList.toggle("divided", Boolean(divided));
+    }
   }
   for (const other of all("thead th[aria-sort]", table)) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,20 +102,27 @@ def chart(branches: list[Branch], provenance: str) -> Chart | None:
 
 def branches_of(extra: Mapping[str, Any]) -> tuple[list[Branch], str]:
     """The branches that a server reported with an answer, and the provenance of their times; [] where none."""
-    for name, facts in (extra.get("server_metrics") or {}).items():
+    reported = extra.get("server_metrics")
+    for name, facts in reported.items() if isinstance(reported, dict) else ():
         rows = facts.get("branches") if isinstance(facts, dict) else None
-        if not rows:
+        try:
+            found = _branches(rows, facts) if rows else []
+        except (KeyError, TypeError, ValueError, OverflowError):
             continue
-        arrival = float(facts.get("arrival_s") or rows[0]["born_s"])
-        found = [
-            Branch(
-                float(row["born_s"]) - arrival,
-                float(row["started_s"]) - arrival,
-                float(row["ended_s"]) - arrival,
-                int(row["tokens"]),
-                row.get("fork_after_tokens") is None,
-            )
-            for row in rows
-        ]
-        return found, str(facts.get("provenance") or name)
+        if found:
+            return found, str(facts.get("provenance") or name)
     return [], ""
+
+
+def _branches(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> list[Branch]:
+    arrival = float(facts.get("arrival_s") or rows[0]["born_s"])
+    return [
+        Branch(
+            float(row["born_s"]) - arrival,
+            float(row["started_s"]) - arrival,
+            float(row["ended_s"]) - arrival,
+            int(row["tokens"]),
+            row.get("fork_after_tokens") is None,
+        )
+        for row in rows
+    ]

@@ -96,6 +96,17 @@ def test_sorting_keeps_rows_in_their_section(browser: Watched, report: Path) -> 
     assert titles(browser, 2) == ["Emulated parser"]
 
 
+def test_speed_is_ranked_apart_from_runs_that_do_not_count(browser: Watched, report: Path) -> None:
+    browser.open(report / "index.html")
+    head = browser.page.locator('#board th[data-column="pps"]')
+    for _ in range(2):
+        head.locator("button").click()
+        assert titles(browser)[-1] == "Broken rules"
+        assert browser.page.locator("tr.divided").count() == 1
+    browser.page.locator('#board th[data-column="overall"] button').click()
+    assert browser.page.locator("tr.divided").count() == 0
+
+
 def test_filters_by_text_and_by_kind(browser: Watched, report: Path) -> None:
     browser.open(report / "index.html")
     browser.page.fill('[data-filter="board"]', "good")
