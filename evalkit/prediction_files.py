@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -57,6 +58,11 @@ class PredictionFolder:
             return PredictionText("", PredictionState.MISSING)
         return _read(self._folder / name, name)
 
+    def others(self, texts: Iterable[PredictionText]) -> list[str]:
+        """The folder's markdown files that none of these texts was read from, sorted."""
+        taken = {text.file for text in texts}
+        return sorted(name for name in self._files.values() if name not in taken)
+
 
 def names_of(page: Page) -> Iterator[str]:
     """File names under which a page's prediction is looked for, best first.
@@ -86,7 +92,10 @@ def _index(folder: Path) -> Mapping[str, str]:
 
 def _read(path: Path, name: str) -> PredictionText:
     try:
-        size = path.stat().st_size
+        facts = path.stat()
+        if not stat.S_ISREG(facts.st_mode):  # reading a pipe or a device may never end
+            return PredictionText("", PredictionState.UNREADABLE, name, reason="not a regular file")
+        size = facts.st_size
         if size > MAX_BYTES:
             reason = f"{size} bytes; pages over {MAX_BYTES} are not scored"
             return PredictionText("", PredictionState.OVERSIZED, name, f"size:{size}", reason)

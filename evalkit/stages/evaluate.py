@@ -13,7 +13,7 @@ from evalkit.bench_summary import page_groups
 from evalkit.dataset import Dataset
 from evalkit.executor import Done
 from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText
-from evalkit.progress import progress
+from evalkit.progress import progress, say
 from evalkit.protocols.result import Figures, PageResult
 from evalkit.signature import Signature
 from evalkit.stages import convert as convert_stage
@@ -93,13 +93,27 @@ def read_texts(predictions: Path, truths: Sequence[GroundTruth]) -> list[Predict
     convert = predictions if predictions.name == convert_stage.FOLDER else predictions / convert_stage.FOLDER
     if not (convert / convert_stage.PREDICTIONS_FILE).is_file():
         bare = PredictionFolder(predictions)
-        return [bare.read(truth.page) for truth in truths]
+        texts = [bare.read(truth.page) for truth in truths]
+        for note in _oddities(predictions, texts, bare.others(texts), truths):
+            say(f"note: {note}")
+        return texts
     reasons = {found.page_id: found.reason for found in convert_stage.read_predictions(convert.parent)}
     markdown = convert / convert_stage.MARKDOWN_FOLDER
     folder = PredictionFolder(markdown) if markdown.is_dir() else None
     missing = PredictionText("", PredictionState.MISSING)
     read = [(truth, folder.read(truth.page) if folder else missing) for truth in truths]
     return [_with_reason(text, reasons.get(truth.page.page_id)) for truth, text in read]
+
+
+def _oddities(
+    folder: Path, texts: Sequence[PredictionText], others: Sequence[str], truths: Sequence[GroundTruth]
+) -> Iterator[str]:
+    """What hints at the wrong folder or data set: files of no page, and no file of any page."""
+    if others:
+        shown = ", ".join(others[:3]) + (" …" if len(others) > 3 else "")
+        yield f"of the markdown files in {folder}, {len(others)} belong to no page and are not scored: {shown}"
+    if all(text.state is PredictionState.MISSING for text in texts):
+        yield f"no page has a prediction in {folder}; expected names such as {truths[0].page.stem}.md"
 
 
 def _with_reason(text: PredictionText, reason: str | None) -> PredictionText:

@@ -53,3 +53,17 @@ def test_user_errors(
     monkeypatch.chdir(folder)
     assert main(["evaluate", *arguments.split(), "--no-cdm"]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [("p.md", None), ("q.md", "1 belong to no page and are not scored: q.md"), ("q.md", "expected names such as p.md")],
+)
+def test_files_of_no_page_are_named(
+    name: str, note: str | None, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "pred" / "p.md").rename(folder / "pred" / name)
+    places = ["--predictions", str(folder / "pred"), "--dataset", str(folder / "gt.json"), "--out", str(folder / "run")]
+    assert main(["evaluate", *places, "--no-cdm"]) == 0
+    told = capsys.readouterr().err
+    assert note in told if note else "note:" not in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,20 @@ def test_contents(data: bytes, state: PredictionState, markdown: str, tmp_path: 
 def test_a_folder_in_the_place_of_a_file_is_no_prediction(tmp_path: Path) -> None:
     (tmp_path / "p.md").mkdir()
     assert read(tmp_path, Page("p.jpg", "p")) == ("missing", None)
+
+
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.md")  # without a writer: opening it would wait for ever
+    found = PredictionFolder(tmp_path).read(Page("p.jpg", "p"))
+    assert (found.state, found.reason) == (PredictionState.UNREADABLE, "not a regular file")
+
+
+def test_files_of_no_page_are_known(tmp_path: Path) -> None:
+    for name in ("b/q.md", "p.md", "note.txt", "A.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text")
+    folder = PredictionFolder(tmp_path)
+    assert folder.others([folder.read(Page("p.jpg", "p"))]) == ["A.md", "b/q.md"]
 
 
 def test_a_missing_folder_is_a_user_error(tmp_path: Path) -> None:
