@@ -12,7 +12,7 @@ from evalkit import registry
 from evalkit.dataset import Dataset
 from evalkit.errors import UserError
 from evalkit.requests_log import FILE, Session, read_branches, read_requests, read_rows, read_samples, read_sessions
-from evalkit.store import read_json, read_jsonl, write_json
+from evalkit.store import read_json, read_jsonl, write_json, write_jsonl
 from evalkit.types import (
     Load,
     Observation,
@@ -50,6 +50,9 @@ def write_bench_summary(
         observation = replace(observation, reference=tuple(_reference(baseline, observation)))
     summary = summarize(observation, allowed)
     summary["baseline_run"] = str(baseline) if baseline is not None else None
+    for name, figures in (("pages", "page_rows"), ("branches", "branch_rows")):
+        rows = registry.load("figures", figures)(observation)
+        write_jsonl(run / FOLDER / f"{name}.jsonl", f"evalkit.bench_{name}", VERSION, rows)
     write_json(run / FOLDER / "summary.json", summary)
     return summary
 

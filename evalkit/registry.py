@@ -62,6 +62,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "latency": "metrics.latency:figures",
         "decoding_steps": "metrics.decoding_steps:figures",
         "energy": "metrics.energy:figures",
+        "page_rows": "metrics.page_figures:page_rows",
+        "branch_rows": "metrics.page_figures:branch_rows",
         "by_length": "metrics.buckets:by_length",
         "by_group": "metrics.buckets:by_group",
         "paired_speedup": "metrics.buckets:paired_speedup",

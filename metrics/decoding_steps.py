@@ -177,6 +177,11 @@ def _single(output: RawOutput) -> BranchTokens:
     return BranchTokens(output.page_id, count, count)
 
 
+def branches_by_page(observation: Observation) -> dict[str, BranchTokens]:
+    """Token lengths of layout and branches of each finished page, where they are known."""
+    return {branch.page_id: branch for branch in _branches(observation, finished(observation.outputs))}
+
+
 def path_steps_by_page(observation: Observation) -> tuple[dict[str, float], Provenance]:
     """Steps that follow one another in each finished page: as told, else from the critical path in tokens.
 

@@ -25,7 +25,7 @@ from evalkit.types import (
     System,
     TokenCounts,
 )
-from metrics import buckets, decoding_steps, energy, latency, quantiles, throughput, validity
+from metrics import buckets, decoding_steps, energy, latency, page_figures, quantiles, throughput, validity
 from metrics.server_figures import told
 
 AR = System(name="ar", title="AR", runner="openai")
@@ -271,6 +271,25 @@ def test_steps_from_chunks_are_estimated() -> None:
 def test_odd_server_figures_are_absent(metrics: Any) -> None:
     found = told(page("p1", 0, 1, server_metrics=metrics))
     assert (found.steps, found.path_steps, found.speculation, found.branches) == (None, None, None, None)
+
+
+def test_a_row_for_every_page_and_branch() -> None:
+    branch = BranchTokens("p1", 190, 40, ((10, 100), (25, 20), (39, 71)))
+    failed = page("p2", 0, 1, tokens=None, state=FinishState.ERROR)
+    outputs = (page("p1", 1, 3, first_s=2, tokens=190, chunk_times_s=[2.0, 3.0]), failed)
+    system = replace(HIERARCHICAL, speculative=False)
+    observation = seen(*outputs, system=system, facts=RunFacts("server", 0.0, branches=(branch,)), chars={"p1": 7})
+    first, second = page_figures.page_rows(observation)
+    assert (first.latency_s, first.ttft_s, first.chunks, first.steps, first.chars) == (2, 1, 2, 190, 7)
+    assert (first.branches, first.path_tokens, first.path_steps, first.sequential_tokens) == (3, 110, 110, 231)
+    assert (second.state, second.steps, second.path_tokens, second.chars) == ("error", None, None, None)
+    rows = page_figures.branch_rows(observation)
+    assert [(row.branch, row.tokens, row.path_tokens, row.critical) for row in rows] == [
+        (0, 40, 40, False),
+        (1, 100, 110, True),
+        (2, 20, 45, False),
+        (3, 71, 110, True),
+    ]
 
 
 def test_energy_by_the_gpu_s_counter_and_by_power() -> None:
