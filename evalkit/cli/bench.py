@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="validity rule that may be broken")
     parser.add_argument("--no-cdm", action="store_true", help="leave formulas without CDM (needs no TeX)")
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes for scoring (default: all cores)")
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="for one page")
+    parser.add_argument(
+        "--timeout", type=float, metavar="S", help="for one page (default: 600, and 5 for each in flight)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of page order, arrivals and the emulated server")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
