@@ -171,11 +171,15 @@ class EmulatedService:
         self._refresh()
         return web.Response(body=self.exposition.text(), headers={"Content-Type": "text/plain; version=0.0.4"})
 
-    async def _trace(self, _: web.Request) -> web.Response:
-        return web.json_response(self.trace())
+    async def _trace(self, request: web.Request) -> web.Response:
+        skip = request.query.get("skip", "0")
+        if not skip.isdecimal():
+            return web.json_response(error_body(400, f"skip={skip}: expected a number of requests"), status=400)
+        return web.json_response(self.trace(int(skip)))
 
-    def trace(self) -> dict[str, Any]:
-        """The engine's account of everything so far."""
+    def trace(self, skip: int = 0) -> dict[str, Any]:
+        """The engine's account so far; the first `skip` requests that came to an end (a warm-up) are left out."""
+        rows = self.completions.rows[skip:]
         return {
             "schema": TRACE_SCHEMA,
             "version": TRACE_VERSION,
@@ -184,8 +188,8 @@ class EmulatedService:
             "seed": self.settings.seed,
             "lag_s": self.live.lag_s,
             "engine": engine_facts(self._engine),
-            "totals": totals(self.completions.rows),
-            "requests": self.completions.rows,
+            "totals": totals(rows),
+            "requests": rows,
         }
 
     def _refresh(self) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from runners.emulator.published import PARTS, TOLERANCE, Comparison, broken_orders, compare
+from runners.emulator.deployments import deployment
+from runners.emulator.pages import PageTokens
+from runners.emulator.published import PARTS, TOLERANCE, Comparison, broken_orders
+from runners.emulator.simulator import SimulatedLoad, simulate
+from runners.emulator.workload import synthetic_pages
 
 ROOT = Path(__file__).parents[3]
 ROWS = tomllib.loads((ROOT / "runners" / "emulator" / "published.toml").read_text(encoding="utf-8"))["row"]
@@ -28,12 +31,27 @@ def test_page_shapes_meet_the_published_quantiles() -> None:
     assert all(found[name] == pytest.approx(PUBLISHED[name], rel=TOLERANCE) for name in found)
 
 
-@pytest.mark.slow
-def test_every_row_is_simulated_and_every_order_is_right() -> None:
-    rows = compare()
-    assert [row.name for row in rows] == list(PUBLISHED)
-    assert all(math.isfinite(row.predicted) and row.predicted > 0 for row in rows)
-    assert broken_orders(rows) == []
+def test_branches_beat_the_sequential_baseline_and_two_stages_beat_both() -> None:
+    load = SimulatedLoad(64)
+    sequential, padoc, two_stage = (
+        simulate(deployment(name), synthetic_pages(name, 192, 0), load).pps
+        for name in ("padoc-sequential", "padoc", "two-stage")
+    )
+    assert sequential < padoc < two_stage
+
+
+def test_drafts_gain_more_on_long_pages_and_less_in_a_crowd() -> None:
+    pages = synthetic_pages("hunyuan", 400, 1)
+    short = [page for page in pages if page.sequential_tokens <= 256][:8]
+    long = [page for page in pages if page.sequential_tokens > 2048][:8]
+    assert 1.0 < draft_gain(short, 1) < draft_gain(long, 1)
+    assert draft_gain(pages[:64], 32) < draft_gain(pages[:16], 1)
+
+
+def draft_gain(pages: list[PageTokens], in_flight: int) -> float:
+    load = SimulatedLoad(in_flight)
+    slow, fast = (simulate(deployment(name), pages, load) for name in ("hunyuan-ar", "hunyuan-dflash"))
+    return slow.window_s / fast.window_s
 
 
 def row(name: str, predicted: float) -> Comparison:

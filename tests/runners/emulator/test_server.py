@@ -71,6 +71,16 @@ def test_what_a_request_says_of_itself_is_what_the_trace_says(server: EmulatorSe
     assert figures["arrival_s"] <= figures["started_s"] < figures["first_token_s"] <= figures["ended_s"]
 
 
+def test_a_warm_up_can_be_left_out_of_the_trace() -> None:
+    with EmulatorServer(STREAMS, speed=1000) as running:
+        for page in (SHORT, "en_blank_leaf.png", "zh_scan_notice.jpg"):
+            ask(running, page)
+        whole, rest = (httpx.get(f"{running.root}/trace{query}").json() for query in ("", "?skip=2"))
+        assert httpx.get(f"{running.root}/trace?skip=x").status_code == 400
+    assert (whole["totals"]["requests"], rest["totals"]["requests"]) == (3, 1)
+    assert rest["requests"] == whole["requests"][2:]
+
+
 def test_branch_lengths_counted_by_a_client_are_those_of_the_engine(server: EmulatorServer) -> None:
     for row in ROWS:
         text = row["fork"]["text"]
