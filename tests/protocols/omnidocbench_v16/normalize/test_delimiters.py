@@ -17,9 +17,10 @@ from evalkit.protocols.omnidocbench_v16.normalize.delimiters import (
 )
 
 PIECES = st.lists(st.sampled_from(["$", "$$", "\\(", "\\)", "\\[", "\\]", "\\", "\n", "a", "{", "}", "|"]), max_size=30)
+FOUR_KINDS = (Delimiter(r"\$\$", "$$"), Delimiter(r"\\\[", "\\]"), Delimiter(r"\$", "$"), Delimiter(r"\\\(", "\\)"))
 CASES = [
     pytest.param(
-        (Delimiter(r"\$\$", "$$"), Delimiter(r"\\\[", "\\]"), Delimiter(r"\$", "$"), Delimiter(r"\\\(", "\\)")),
+        FOUR_KINDS,
         re.compile(r"\$\$(?:.*?)\$\$|\\\[(?:.*?)\\\]|\$(?:.*?)\$|\\\((?:.*?)\\\)", re.DOTALL),
         id="four kinds over lines",
     ),
@@ -55,5 +56,4 @@ def test_replacing_removing_and_unwrapping() -> None:
 
 @pytest.mark.parametrize("opening", ["\\(", "\\[", "$", "\\( \\[ "])
 def test_many_openings_without_a_closing_end_soon(opening: str) -> None:
-    delimiters = CASES[0].values[0]
-    assert remove_delimited("x" + opening * 50_001, delimiters).startswith("x")
+    assert remove_delimited("x" + opening * 50_001, FOUR_KINDS).startswith("x")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -38,7 +38,7 @@ def bad_latex(text: str) -> list[bool]:
     return [why_bad_latex(text) is not None, why_bad_table_latex(text) is not None]
 
 
-FUNCTIONS: dict[str, Callable[[str], Any]] = {
+FUNCTIONS: Mapping[str, Callable[[str], Any]] = {
     function.__name__: function
     for function in (
         bad_latex,
@@ -49,6 +49,7 @@ FUNCTIONS: dict[str, Callable[[str], Any]] = {
         latex_to_text,
         normalize_cell_text,
         normalize_formula,
+        normalize_html_table,
         normalize_text,
         strip_formula_delimiters,
         strip_formula_tags,
@@ -56,7 +57,7 @@ FUNCTIONS: dict[str, Callable[[str], Any]] = {
         table_with_plain_cells,
         text_with_normalized_formulas,
     )
-} | {"normalize_html_table": normalize_html_table}
+}
 
 
 @pytest.mark.parametrize(("function", "text", "official"), official_rows("normalize"))
