@@ -45,7 +45,7 @@ def test_drafts_gain_more_on_long_pages_and_less_in_a_crowd() -> None:
     short = [page for page in pages if page.sequential_tokens <= 256][:8]
     long = [page for page in pages if page.sequential_tokens > 2048][:8]
     assert 1.0 < draft_gain(short, 1) < draft_gain(long, 1)
-    assert draft_gain(pages[:64], 32) < draft_gain(pages[:16], 1)
+    assert draft_gain(pages[:128], 32) < draft_gain(pages[:128:4], 1)
 
 
 def draft_gain(pages: list[PageTokens], in_flight: int) -> float:
