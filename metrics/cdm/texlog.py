@@ -10,8 +10,8 @@ _MARK = re.compile(r"^evalkit-(open|set|close) (\w+) (\d+) (\d+)$", re.MULTILINE
 _TOO_WIDE = re.compile(r"^Overfull \\hbox \(([0-9.]+)pt too wide\)", re.MULTILINE)
 _OVERFULL = re.compile(r"Overfull \\[hv]box")
 _MISSING_FONT = re.compile(r"Font (\w+) at \d+ not found")
-# Errors after which TeX may have closed a group that another formula opened, or read past a formula's end.
-_STRAYED = re.compile(r"ended by|File ended while|Emergency stop|endgroup|fatal error", re.IGNORECASE)
+# Errors that depend on what follows the formula, which is not the same in a run of its own.
+_STRAYED = re.compile(r"^! (?:File ended while|Emergency stop|.*fatal error)", re.MULTILINE | re.IGNORECASE)
 # An argument that is not closed. If an open brace is the cause, it swallows the rest of any document it stands in.
 _UNCLOSED = re.compile(r"^! File ended while scanning use of .*$", re.MULTILINE)
 
@@ -34,7 +34,7 @@ class Stretch:
 
     @property
     def strayed(self) -> bool:
-        """True when the formula must be typeset alone: an error may have crossed its borders."""
+        """True when the formula must be typeset alone, though it left all groups closed."""
         return _STRAYED.search(self.text) is not None
 
     @property
