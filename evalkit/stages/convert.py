@@ -98,7 +98,8 @@ def _write(
     with locked(folder):
         if is_current(folder, STAGE_VERSION, inputs, parameters):
             return _report(read_predictions(run))
-        (folder / STAMP).unlink(missing_ok=True)
+        for name in (STAMP, PREDICTIONS_FILE):  # cut short, the stage leaves no predictions rather than a mixture
+            (folder / name).unlink(missing_ok=True)
         made: list[Prediction] = []
         with progress("convert", len(pages)) as shown:
             for page, prediction in zip(pages, predictions, strict=True):

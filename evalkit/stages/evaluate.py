@@ -11,6 +11,7 @@ from typing import Any
 from evalkit import registry
 from evalkit.bench_summary import page_groups
 from evalkit.dataset import Dataset
+from evalkit.errors import NotComparableError
 from evalkit.executor import Done
 from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText
 from evalkit.progress import progress, say
@@ -18,7 +19,7 @@ from evalkit.protocols.result import Figures, PageResult
 from evalkit.signature import Signature
 from evalkit.stages import convert as convert_stage
 from evalkit.stages.layout import score_layout
-from evalkit.store import is_current, locked, read_json, sha256_json, write_json, write_jsonl, write_stamp
+from evalkit.store import STAMP, is_current, locked, read_json, sha256_json, write_json, write_jsonl, write_stamp
 from evalkit.types import GroundTruth, MetricSummary, PageScore, Summary
 from evalkit.workers import worker_count
 
@@ -69,6 +70,7 @@ def evaluate(
         score_layout(predictions, dataset, out)
         if is_current(target, STAGE_VERSION, inputs, parameters):
             return read_summary(target / "summary.json")
+        (target / STAMP).unlink(missing_ok=True)  # from here on the folder may hold a mixture
         pool = registry.load("executor", executor)
         results, crashed = _score_pages(rules, dataset.pages, texts, count, pool)
         if cdm:
@@ -89,9 +91,14 @@ def evaluate(
 
 
 def read_texts(predictions: Path, truths: Sequence[GroundTruth]) -> list[PredictionText]:
-    """Each page's prediction, from a folder of markdown files or from the convert stage of a run."""
+    """Each page's prediction, from a folder of markdown files or from the convert stage of a run.
+
+    Raises NotComparableError for a run whose conversion is missing or was cut short.
+    """
     convert = predictions if predictions.name == convert_stage.FOLDER else predictions / convert_stage.FOLDER
     if not (convert / convert_stage.PREDICTIONS_FILE).is_file():
+        if convert.is_dir() or (predictions / "infer").is_dir():
+            raise NotComparableError(f"{predictions} is not converted to the end; go on with: evalkit convert RUN")
         bare = PredictionFolder(predictions)
         texts = [bare.read(truth.page) for truth in truths]
         for note in _oddities(predictions, texts, bare.others(texts), truths):

@@ -44,7 +44,7 @@ def test_table_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     ],
 )
 def test_user_errors(
-    arguments: list[str],
+    arguments: str,
     message: str,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -14,7 +14,8 @@ import pytest
 
 from evalkit.api import evaluate
 from evalkit.dataset import load_dataset
-from evalkit.errors import UserError
+from evalkit.errors import NotComparableError, UserError
+from evalkit.stages import evaluate as stage
 from evalkit.stages.evaluate import evaluate as evaluate_stage
 from evalkit.stages.evaluate import read_summary
 from evalkit.store import read_json, read_jsonl, write_json, write_jsonl
@@ -234,3 +235,29 @@ def test_nothing_is_kept_without_a_folder(tmp_path: Path) -> None:
     summary = evaluate(tmp_path / "pred", tmp_path / "gt.json", cdm=False)
     assert summary.metrics["text_edit"].page_avg == 0.0
     assert json.dumps(sorted(item.name for item in tmp_path.iterdir())) == '["gt.json", "pred"]'
+
+
+def test_a_stage_cut_short_is_never_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make(tmp_path, {"p0.md": GOOD})
+    score(folder)
+
+    def cut(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (folder / "pred" / "p0.md").write_text("something else")
+    with monkeypatch.context() as patched:
+        patched.setattr(stage, "write_json", cut)  # after the first files of the second scoring
+        with pytest.raises(KeyboardInterrupt):
+            score(folder)
+    (folder / "pred" / "p0.md").write_text(GOOD)
+    score(folder)
+    rows = list(read_jsonl(folder / "run" / "evaluate" / "page_scores.jsonl", "evalkit.page_scores", 1))
+    assert [row["values"]["text_edit"] for row in rows] == [0.0]
+
+
+@pytest.mark.parametrize("left", ["infer", "convert/markdown"])
+def test_a_run_that_is_not_converted_is_not_scored_as_empty(left: str, tmp_path: Path) -> None:
+    folder = make(tmp_path, {"p0.md": GOOD})
+    (folder / "run" / left).mkdir(parents=True)
+    with pytest.raises(NotComparableError, match="go on with: evalkit convert RUN"):
+        evaluate(folder / "run", folder / "gt.json", out=folder / "run", cdm=False)
