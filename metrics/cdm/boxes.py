@@ -98,12 +98,22 @@ def _glyph_box(glyph: Glyph, page_height: int) -> PixelBox | None:
     if bounds is None:
         return None
     a, b, c, d, x, y = glyph.matrix
+    x, y = x * _SCALE, page_height - y * _SCALE
+    if not glyph.font.has_outlines:
+        return _bitmap_box(_pixel_bounds(bounds, (a, b, c, d)), x, y)
     x1, y1, x2, y2 = outline_box(bounds, (a, b, c, d))
     if b == c == 0.0 and a == d:
         dx1, dy1, dx2, dy2 = measured_difference(glyph.font.name, a * 1000, glyph.font.glyph_name(glyph.code))
         x1, y1, x2, y2 = x1 + dx1, y1 + dy1, x2 + dx2, y2 + dy2
-    left, top = _whole_pixel(x * _SCALE), _whole_pixel(page_height - y * _SCALE)
+    left, top = _whole_pixel(x), _whole_pixel(y)
     return (left + x1, top + y1, left + x2, top + y2)
+
+
+def _bitmap_box(bounds: Bounds, x: float, y: float) -> PixelBox:
+    """Pixels of a bitmap: its lower left corner and its size are rounded."""
+    left, bottom = _whole_pixel(x + bounds[0]), _whole_pixel(y + bounds[3])
+    width, height = (max(1, _whole_pixel(bounds[axis + 2] - bounds[axis])) for axis in (0, 1))
+    return (left, bottom - height, left + width, bottom)
 
 
 def _whole_pixel(position: float) -> int:
@@ -113,13 +123,19 @@ def _whole_pixel(position: float) -> int:
 
 def outline_box(bounds: Bounds, matrix: tuple[float, float, float, float]) -> PixelBox:
     """Pixels that an outline inks, relative to its origin; `matrix` takes font units over 1000 to points."""
+    left, top, right, bottom = _pixel_bounds(bounds, matrix)
+    x1, x2 = _covered(left, right)
+    y1, y2 = _covered(top, bottom)
+    return (x1, y1, x2, y2)
+
+
+def _pixel_bounds(bounds: Bounds, matrix: tuple[float, float, float, float]) -> Bounds:
+    """Exact bounds in px relative to the origin, downwards."""
     a, b, c, d = matrix
     corners = [(bounds[i], bounds[j]) for i in (0, 2) for j in (1, 3)]
     xs = [(a * u + c * v) * _SCALE for u, v in corners]
     ys = [-(b * u + d * v) * _SCALE for u, v in corners]
-    x1, x2 = _covered(min(xs), max(xs))
-    y1, y2 = _covered(min(ys), max(ys))
-    return (x1, y1, x2, y2)
+    return (min(xs), min(ys), max(xs), max(ys))
 
 
 def _covered(low: float, high: float) -> tuple[int, int]:

@@ -44,6 +44,11 @@ class Font:
         """Bounds of a character's ink; None when it has none."""
         return self._glyphs.bounds(self.glyph_name(code))
 
+    @property
+    def has_outlines(self) -> bool:
+        """False for the bitmaps of a Type 3 font."""
+        return isinstance(self._glyphs, OutlineGlyphs)
+
     def glyph_name(self, code: int) -> str:
         """The name that the encoding gives a character."""
         return self._names.get(code, ".notdef")
