@@ -61,7 +61,7 @@ class Site:
     def index(self) -> str:
         """The first page: leaderboard and pictures."""
         if self._pictures is None:
-            self._pictures = gallery(self.runs)
+            self._pictures = gallery([row.run for section in self.sections for row in section.rows])
         return render(
             "index.html",
             root="",

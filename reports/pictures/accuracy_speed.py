@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from reports.columns import BY_NAME, value_of
-from reports.pictures.canvas import INK, MUTED, PAPER, Canvas, Look, Picture
+from reports.pictures.canvas import INK, MUTED, PAPER, WIDE, Canvas, Look, Picture
 from reports.run_files import Run
 
 NAME = "accuracy-speed"
 TITLE = "Accuracy against throughput"
-LABEL_ROOM = 0.06
-CHARACTER_ROOM = 0.0125
+MOST_NARROW = 8
 _ACCURACY = ("overall", "text_edit")
 
 
@@ -26,7 +26,9 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
     points = [(run, pps, accuracy) for run in runs if (pps := _pps(run)) and (accuracy := _accuracy(run, name))]
     if not points:
         return Picture(NAME, TITLE, "", reason="no run has both an accuracy and a throughput that counts")
-    canvas = Canvas(NAME)
+    wide = len(points) > MOST_NARROW
+    canvas = Canvas(NAME, width=WIDE, height=5.4) if wide else Canvas(NAME)
+    room = _Room(0.0058, 0.04) if wide else _Room(0.0125, 0.06)
     axes = canvas.axes[0]
     measured = [(pps, accuracy) for run, pps, accuracy in points if not run.emulated]
     front = pareto_front(measured)
@@ -37,13 +39,13 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
         fill = PAPER if run.emulated else look.colour
         axes.plot([pps], [accuracy], look.marker, color=look.colour, markerfacecolor=fill, markersize=9, linestyle="")
     _frame(axes, name, points)
-    _name_points(axes, [(looks[run.key].label, pps, accuracy) for run, pps, accuracy in points])
+    _name_points(axes, [(looks[run.key].label, pps, accuracy) for run, pps, accuracy in points], room)
     caption = (
         "Up and to the right is better. The dashed line joins measured runs that no other measured run beats in both; "
         "hollow points are emulated and take no part in it."
     )
     words = f"{TITLE}: " + ", ".join(f"{run.title} {pps:.3g} pages/s" for run, pps, _ in points)
-    return Picture(NAME, TITLE, caption, canvas.svg(words))
+    return Picture(NAME, TITLE, caption, canvas.svg(words), wide=wide)
 
 
 def _frame(axes: Axes, name: str, points: Sequence[tuple[Run, float, float]]) -> None:
@@ -59,29 +61,45 @@ def _frame(axes: Axes, name: str, points: Sequence[tuple[Run, float, float]]) ->
     axes.set_ylabel("Overall" if name == "overall" else "(1 - TextEdit) x 100")
 
 
-def _name_points(axes: Axes, points: Sequence[tuple[str, float, float]]) -> None:
-    """A label above each point; a label that would touch another moves up or down until it does not."""
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """What a label takes of the axes: of their width a character, of their height a line."""
+
+    character: float
+    line: float
+
+
+def _name_points(axes: Axes, points: Sequence[tuple[str, float, float]], room: _Room) -> None:
+    """A label above each point; one that would touch another moves up or down, and a thin line leads to it."""
     low, high = (math.log(end) for end in axes.get_xlim())
     bottom, top = axes.get_ylim()
-    taken: list[tuple[float, float, float]] = []
-    for label, pps, accuracy in sorted(points, key=lambda point: -point[2]):
-        half = len(label) * CHARACTER_ROOM / 2
-        x = min(max((math.log(pps) - low) / (high - low), half), 1 - half)
-        at = (accuracy - bottom) / (top - bottom)
-        y = next(y for y in _places(at) if not any(_touch((x, y, half), other) for other in taken))
-        taken += [(x, y, half), ((math.log(pps) - low) / (high - low), at, 0.012)]
-        axes.text(x, y, label, transform=axes.transAxes, ha="center", va="center", fontsize=9, color=INK)
+    placed = [
+        (label, (math.log(pps) - low) / (high - low), (accuracy - bottom) / (top - bottom))
+        for label, pps, accuracy in sorted(points, key=lambda point: -point[2])
+    ]
+    taken = [(x, y, 0.012) for _, x, y in placed]
+    for label, x, y in placed:
+        half = len(label) * room.character / 2
+        middle = min(max(x, half), 1 - half)
+        place = next(found for found in _places(y, room) if not _touches((middle, found, half), taken, room))
+        taken.append((middle, place, half))
+        axes.text(middle, place, label, transform=axes.transAxes, ha="center", va="center", fontsize=9, color=INK)
+        if abs(place - y) > 1.5 * room.line:
+            near = place + (0.45 if place < y else -0.45) * room.line
+            axes.plot([x, middle], [y, near], color=MUTED, linewidth=0.6, transform=axes.transAxes, zorder=0.5)
 
 
-def _places(at: float) -> Iterator[float]:
+def _places(at: float, room: _Room) -> Iterator[float]:
     """Heights to try: just above, just below, and on from there without end."""
-    for step in count(1):
-        yield at + step * LABEL_ROOM
-        yield at - step * LABEL_ROOM
+    for step in count(2):
+        yield at + step * room.line / 2
+        yield at - step * room.line / 2
 
 
-def _touch(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
-    return abs(one[0] - other[0]) < one[2] + other[2] and abs(one[1] - other[1]) < LABEL_ROOM * 0.9
+def _touches(one: tuple[float, float, float], taken: Sequence[tuple[float, float, float]], room: _Room) -> bool:
+    return any(
+        abs(one[0] - other[0]) < one[2] + other[2] and abs(one[1] - other[1]) < room.line * 0.9 for other in taken
+    )
 
 
 def _pps(run: Run) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -128,7 +129,9 @@ class Canvas:
     def svg(self, description: str) -> str:
         """Inline SVG without styles, scripts, or ids that another picture could have."""
         target = io.BytesIO()
-        with matplotlib.rc_context({**_RC, "svg.hashsalt": self._name}):
+        with matplotlib.rc_context({**_RC, "svg.hashsalt": self._name}), warnings.catch_warnings():
+            # the page's own fonts show the text; matplotlib only measures it, and may lack the glyphs
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             self._figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
         return _for_page(target.getvalue(), self._name, description)
 

@@ -9,6 +9,7 @@ from typing import Any
 from reports.pictures.canvas import INK, MUTED, Canvas, Look, Picture
 from reports.run_files import Run
 
+MOST_NUMBERED = 3
 SPEEDUP = "speedup-content"
 SPEEDUP_TITLE = "Speed-up by content"
 ACCEPTED = "accepted"
@@ -32,7 +33,8 @@ def draw_speedup(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
             named = looks[key].label if name == next(iter(rows)) else None
             axes.bar(x, value, width * 0.86, color=looks[key].colour, alpha=0.85, label=named)
             axes.plot([x, x], [low, high], color=INK, linewidth=1.2)
-            axes.annotate(f"{value:.2f}x", (x, high), (0, 3), textcoords="offset points", ha="center", fontsize=9)
+            if len(tables) <= MOST_NUMBERED:
+                axes.annotate(f"{value:.2f}x", (x, high), (0, 3), textcoords="offset points", ha="center", fontsize=9)
     axes.axhline(1, color=MUTED, linewidth=1, linestyle="--")
     axes.set_xticks(range(len(names)), [f"{name}\n{_pages(tables, name)} pages" for name in names], color=INK)
     axes.grid(axis="x", visible=False)

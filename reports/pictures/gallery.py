@@ -10,21 +10,22 @@ from reports.request_times import PhaseTimes, phase_times, request_rows
 from reports.run_files import Run
 
 MOST_RUNS = 12
+MOST_DETAILED = 6
 
 
 def gallery(runs: Sequence[Run]) -> list[Picture]:
-    """Every picture, those without data with the reason. Crowded ones show the first runs of the leaderboard only."""
+    """Every picture, those without data with the reason. Crowded ones show the first of the runs only."""
     shown = looks(runs)
     few = list(runs[:MOST_RUNS])
     times, longest = _read_requests(few)
     return [
         accuracy_speed.draw(runs, shown),
-        content.draw_speedup(few, shown),
+        content.draw_speedup(few[:MOST_DETAILED], shown),
         lengths.draw(few, shown),
         loads.draw(few, shown),
         phases.draw(few, shown, times),
-        parts.draw(few, shown),
-        content.draw_accepted(few, shown),
+        parts.draw(few[:MOST_DETAILED], shown),
+        content.draw_accepted(few[:MOST_DETAILED], shown),
         spread.draw(few, shown),
         longest,
     ]
