@@ -17,8 +17,7 @@ from playwright.sync_api import sync_playwright
 from tests.reports.browser import find_program, watched_page
 
 OUT = Path(__file__).parent.parent / "docs" / "report.png"
-WIDTH_PX, HEIGHT_PX = 1400, 1230
-COLOURS = 128
+WIDTH_PX, HEIGHT_PX = 1400, 1312
 
 
 def main() -> int:
@@ -37,7 +36,7 @@ def main() -> int:
     ):
         browser.open(args.index)
         raw = browser.page.screenshot()
-    picture = Image.open(io.BytesIO(raw)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    picture = Image.open(io.BytesIO(raw)).convert("RGB")
     args.out.parent.mkdir(parents=True, exist_ok=True)
     picture.save(args.out, optimize=True)
     print(f"{args.out}  ({args.out.stat().st_size / 1000:.0f} kB)")

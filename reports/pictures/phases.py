@@ -52,6 +52,10 @@ def _name(place: int) -> str:
     return f"{place}-{place + 1}k" if place < len(EDGES) - 1 else f"{place}k+"
 
 
+def _under(name: str, count: int) -> str:
+    return f"{name}\n{count} page{'s' * (count != 1)}"
+
+
 def _panel(axes: Axes, times: Sequence[PhaseTimes], look: Look) -> None:
     rows = by_length(times)
     for x, (_, before_s, decode_s, _) in enumerate(rows):
@@ -61,7 +65,7 @@ def _panel(axes: Axes, times: Sequence[PhaseTimes], look: Look) -> None:
         axes.annotate(
             ratio, (x, before_s + decode_s), (0, 3), textcoords="offset points", ha="center", fontsize=9, color=INK
         )
-    axes.set_xticks(range(len(rows)), [f"{name}\n{count} pages" for name, _, _, count in rows])
+    axes.set_xticks(range(len(rows)), [_under(name, count) for name, _, _, count in rows])
     axes.set_title(look.label, loc="left", fontsize=10.5, color=INK)
     axes.grid(axis="x", visible=False)
     axes.margins(y=0.14)
