@@ -58,10 +58,10 @@ def crew(workshop: Workshop, workers: int) -> Iterator[Crew]:
     """A crew with this many processes; 1 works in the calling process. Ends with all its processes and files gone."""
     scratch = Path(tempfile.mkdtemp(prefix="evalkit-cdm-"))
     try:
-        if workers <= 1:
+        pool = _start_pool(workshop, scratch, workers) if workers > 1 else None
+        if pool is None:
             yield Crew(workshop, scratch, 1, None)
             return
-        pool = multiprocessing.get_context("spawn").Pool(workers, _start_worker, (workshop, scratch))
         try:
             yield Crew(workshop, scratch, workers, pool)
         except BaseException:
@@ -73,6 +73,14 @@ def crew(workshop: Workshop, workers: int) -> Iterator[Crew]:
             pool.join()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _start_pool(workshop: Workshop, scratch: Path, workers: int) -> Pool | None:
+    """Worker processes; None on a system without shared memory for their locks (some containers)."""
+    try:
+        return multiprocessing.get_context("spawn").Pool(workers, _start_worker, (workshop, scratch))
+    except OSError:
+        return None
 
 
 def useful_workers(wanted: int, formulas: int, pairs: int) -> int:

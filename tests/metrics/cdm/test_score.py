@@ -176,6 +176,19 @@ def test_next_paper(paper: int, excess: float | None, expected: int) -> None:
     assert next_paper(paper, Overfull(excess)) == expected
 
 
+@pytest.mark.tex
+def test_without_shared_memory_one_process_does_it_all(
+    metric: FormulaCdm, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("/dev/shm")
+
+    monkeypatch.setattr("metrics.cdm.pool.FORMULAS_A_WORKER", 1)
+    monkeypatch.setattr("multiprocessing.context.SpawnContext.Pool", refuse)
+    bare = metric.using(NativeBackend(cache, keep_drawings=False))
+    assert [score.value for score in bare.score_many([("a", "a"), ("b", "c")], workers=2)] == [1.0, 0.0]
+
+
 INTERRUPTED = """
 import sys
 from pathlib import Path
