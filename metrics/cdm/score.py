@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,8 @@ class NativeBackend:
 
     def _cache(self, workshop: Workshop) -> ResultCache:
         folder = (self.folder or cache_folder()) / "drawings"
-        return ResultCache(folder, f"{workshop.key}|{READING_VERSION}|{RULE_VERSION}")
+        reader = f"pylatexenc {version('pylatexenc')}"
+        return ResultCache(folder, f"{workshop.key}|{reader}|{READING_VERSION}|{RULE_VERSION}")
 
     def _kept(self, workshop: Workshop, formulas: Sequence[str]) -> dict[str, Rendering]:
         """Drawings of earlier runs."""
