@@ -141,9 +141,9 @@ def build_site(
 
 
 def write_assets(out: Path) -> None:
-    """Style sheet and script of every page."""
+    """Style sheet, script and icon of every page."""
     for asset in sorted(ASSETS.iterdir()):
-        if asset.suffix in {".css", ".js"}:
+        if asset.suffix in {".css", ".js", ".svg"}:
             write_text(out / "assets" / asset.name, asset.read_text(encoding="utf-8"))
 
 
