@@ -41,6 +41,13 @@ class InvalidFileError(UserError):
         super().__init__("\n".join([f"{path}: {len(self.problems)} {noun}", *shown]))
 
 
+def printable(text: str) -> str:
+    """The text with control characters, which could drive the terminal, and lone surrogates as escapes."""
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else repr(character)[1:-1] for character in text
+    )
+
+
 def unknown_name(what: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that is not registered; lists the known ones, closest first."""
     names = sorted(known)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from evalkit.errors import printable
+
 QUIET_S = 2.0
 TERMINAL_EVERY_S = 0.1
 PLAIN_EVERY_S = 5.0
@@ -78,5 +80,5 @@ def progress(task: str, total: int, stream: TextIO | None = None) -> Iterator[Pr
 
 
 def say(text: str) -> None:
-    """One line on stderr about what happens now."""
-    print(text, file=sys.stderr, flush=True)
+    """One line on stderr about what happens now; what servers and programs said in it cannot drive the terminal."""
+    print(printable(text), file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from evalkit.errors import printable
 from evalkit.speedup import speedup_table
 from evalkit.types import MetricSummary, Summary
 
@@ -65,13 +66,13 @@ def bench_table(result: BenchResult) -> str:
 def _bench_line(result: SystemResult) -> str:
     name = result.system + ("*" if result.emulated else "")
     if result.summary is None:
-        return f"{name:<18} no result: {(result.problem or '').splitlines()[0]}"
+        return f"{name:<18} no result: {printable((result.problem or '-').splitlines()[0])}"
     metrics = result.summary.metrics
     scores = [_page_avg(metrics, metric) for metric in ("text_edit", "formula_cdm", "table_teds", "read_order_edit")]
     speed = [result.speed.get(figure) for figure in ("pps", "tps", "latency_p50_s")]
     shown = [_number(result.summary.overall, 8, 2), *(_number(score, 8, 4) for score in scores)]
     shown += [_number(value, 9 if index < 2 else 8, 3) for index, value in enumerate(speed)]
-    missing = f"  {result.missing_pages} pages missing" if result.missing_pages else ""
+    missing = f"  {result.missing_pages} pages without an answer" if result.missing_pages else ""
     return f"{name:<18} {' '.join(shown)}{missing}"
 
 

@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the stage; 0 when every page is converted, 3 when some have no prediction."""
     from evalkit.dataset import load_dataset
+    from evalkit.errors import printable
     from evalkit.stages.convert import convert_folder, convert_outputs
     from evalkit.store import dumps
 
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(report.outcomes.items()))
         print(f"{args.run}/convert: {report.pages} pages: {outcomes}")
         for page_id, reason in list(report.reasons.items())[:20]:
-            print(f"  {page_id}: {reason}")
+            print(printable(f"  {page_id}: {reason}"))
     return 3 if report.outcomes.get("failed") else 0
 
 

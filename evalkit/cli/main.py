@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from evalkit import __version__
-from evalkit.errors import EvalkitError, unknown_name
+from evalkit.errors import EvalkitError, printable, unknown_name
 
 VERBS = {
     "bench": "run everything: serve, infer, convert, evaluate, report",
@@ -32,6 +33,9 @@ VERBS = {
     "list": "list systems, metrics, data sets, protocols",
     "show": "show a system, a data set or a run",
 }
+
+GOING_ON = dict.fromkeys(("bench", "infer", "datasets"), "What is done is kept; run the same command to go on.")
+AGAIN = "Run the same command to begin again."
 
 EXIT_CODES = "exit codes: 0 done, 1 gate failed, 2 user error, 3 incomplete or not comparable, 4 inconclusive"
 
@@ -83,6 +87,9 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a locale without some character costs the character, not the verb
+            stream.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in {"-h", "--help", "help"}:
         print(_overview())
@@ -100,10 +107,10 @@ def _guarded(verb: str, arguments: list[str]) -> int:
         parser, module = _parser(verb)
         return int(module.run(parser.parse_args(arguments)))  # type: ignore[attr-defined]
     except EvalkitError as error:
-        print(f"evalkit {verb}: {error}", file=sys.stderr)
+        print(f"evalkit {verb}: {printable(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print(f"\nevalkit {verb}: interrupted. What is done is kept; run the same command to go on.", file=sys.stderr)
+        print(f"\nevalkit {verb}: interrupted. {GOING_ON.get(verb, AGAIN)}", file=sys.stderr)
         return 128 + signal.SIGINT
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,38 @@ def test_exit_codes(
     monkeypatch.setattr(cli.sys, "stdout", sys.__stdout__)
     assert main(["list", "metrics"]) == code
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_what_servers_say_cannot_drive_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: str) -> None:
+        raise NotComparableError("line 1\n\x1b[2J\x9bm\ud800 \u202eé表")
+
+    monkeypatch.setattr(cli, "_parser", fail)
+    assert main(["list", "metrics"]) == 3
+    assert capsys.readouterr().err == "evalkit list: line 1\n\\x1b[2J\\x9bm\\ud800 \\u202eé表\n"
+
+
+@pytest.mark.parametrize("arguments", [["list", "systems"], ["list", "nothing"], ["--help"]])
+def test_a_locale_without_some_character_costs_no_verb(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "evalkit.cli.main", *arguments]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == (2 if "nothing" in arguments else 0)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("verb", "hint"), [("bench", "to go on"), ("evaluate", "to begin again")])
+def test_an_interrupt_says_how_to_go_on(
+    verb: str, hint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_parser", fail)
+    assert main([verb]) == 130
+    assert hint in capsys.readouterr().err
 
 
 def run_score(tmp_path: Path, metric: str, text: str, *options: str) -> subprocess.CompletedProcess[str]:
