@@ -73,7 +73,7 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the stage; 0 when every page has a row, 3 when some are left."""
+    """Run the stage; 0 when every page has an answer, 3 when some have none."""
     dataset = load_dataset(args.dataset)
     system: System = registry.load("catalog", "system")(args.system)
     if args.offline:
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
             report = infer(args.run, jobs, settings, retry_failed=args.retry_failed, on_progress=shown.update)
     summary = write_bench_summary(args.run, dataset=dataset, baseline=args.baseline, allowed=args.allow)
     _print(report, summary, args.run, args.json)
-    return 3 if report.missing else 0
+    return 3 if report.unanswered else 0
 
 
 def _launch(args: argparse.Namespace) -> dict[str, str]:
@@ -165,5 +165,7 @@ def _print(report: InferReport, summary: dict[str, Any], run: Path, as_json: boo
         return
     states = ", ".join(f"{count} {state}" for state, count in sorted(report.states.items()))
     left = f", {report.missing} left: run the same command to go on" if report.missing else ""
+    if report.unanswered > report.missing:
+        left += "; ask again for those without an answer with --retry-failed"
     print(f"{run}/infer: {report.pages} pages: {states or 'none answered'}{left}")
     print(figures_table(summary))

@@ -21,7 +21,7 @@ from evalkit.serving import Launcher
 from evalkit.speedup import SpeedupRow, write_speedups
 from evalkit.stages.convert import convert_outputs
 from evalkit.stages.evaluate import evaluate
-from evalkit.stages.infer import infer, is_inferred
+from evalkit.stages.infer import infer, infer_report, is_inferred
 from evalkit.truth_streams import write_truth_streams
 from evalkit.types import InferSettings, Load, OutputFacts, Served, Summary, System
 from evalkit.workers import worker_count
@@ -59,7 +59,10 @@ class BenchPlan:
 
 @dataclass(frozen=True, slots=True)
 class SystemResult:
-    """One system's part of a benchmark: its run folder and scores, or why there are none."""
+    """One system's part of a benchmark: its run folder and scores, or why there are none.
+
+    `missing_pages` counts the pages without an answer, which are scored as empty ones.
+    """
 
     system: str
     run: Path
@@ -223,7 +226,7 @@ class _SystemBench:
             seed=self._plan.seed,
         )
         if is_inferred(self._run, jobs, settings):
-            return 0
+            return infer_report(self._run, jobs).unanswered
         with self._served(emulated) as served, tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
             chat = self._system.runner == "openai"
             warmup = warmup_jobs(self._dataset, jobs, WARMUP_PAGES, Path(folder)) if chat else []
@@ -232,7 +235,7 @@ class _SystemBench:
                 report = infer(self._run, jobs, settings, on_progress=shown.update)
         for note in report.notes:
             say(f"note: {note}")
-        return report.missing
+        return report.unanswered
 
     @contextmanager
     def _served(self, emulated: bool) -> Iterator[Served]:

@@ -55,6 +55,11 @@ class InferReport:
         """Pages without any row; a further run of the stage asks for them."""
         return self.pages - sum(self.states.values())
 
+    @property
+    def unanswered(self) -> int:
+        """Pages without an answer: not asked for yet, or ended in error or time-out."""
+        return self.missing + sum(self.states.get(state.value, 0) for state in FAILED)
+
 
 def infer(
     run: Path,
@@ -95,6 +100,11 @@ def is_inferred(run: Path, pages: Sequence[PageJob], settings: InferSettings) ->
     folder = run / "infer"
     _check_same(folder, _parameters(settings))
     return not _left(folder, pages, retry_failed=False)
+
+
+def infer_report(run: Path, pages: Sequence[PageJob]) -> InferReport:
+    """The state of a run's infer folder as it is on disk."""
+    return _report(run / "infer", pages, ())
 
 
 def _check_pages(pages: Sequence[PageJob]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from evalkit.errors import UserError
 from evalkit.requests_log import read_requests, read_sessions
-from evalkit.stages.infer import infer
+from evalkit.stages.infer import infer, infer_report
 from evalkit.store import locked
 from evalkit.types import FinishState, InferSettings, Load, OutputFacts, RawOutput, RequestFacts, ServeFacts, System
 from tests.fakes.chat_server import (
@@ -192,6 +192,14 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     with serving(FakeChatServer()) as running:
         assert infer(tmp_path / "run", jobs, settings(running.url)).states == {"ok": 6}
         assert running.pages == ["p004"]
+
+
+def test_pages_that_failed_are_pages_without_an_answer(tmp_path: Path) -> None:
+    jobs = page_jobs(tmp_path / "images", 3)
+    with serving(FakeChatServer(lambda page_id: HTML if page_id == "p001" else Answer())) as running:
+        report = infer(tmp_path / "run", jobs, settings(running.url))
+    assert (report.missing, report.unanswered) == (0, 1)
+    assert infer_report(tmp_path / "run", jobs).unanswered == 1
 
 
 def test_an_answer_without_the_system_s_marker_is_invalid(tmp_path: Path) -> None:
