@@ -5,6 +5,7 @@ Source: Zhong, ShafieiBavani and Jimeno Yepes 2020 (PubTabNet); parity with Omni
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from enum import StrEnum
@@ -55,8 +56,11 @@ class Teds:
     ) -> list[PairScore]:
         """Scores in the order of the pairs. Few pairs are scored in this process: starting others takes longer."""
         if workers > 1 and len(pairs) >= _POOL_MIN_PAIRS:
-            with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
+            try:
                 return _collect(pool.map(self._score_pair, pairs, chunksize=8), len(pairs), progress)
+            finally:
+                pool.shutdown(cancel_futures=True)
         return _collect(map(self._score_pair, pairs), len(pairs), progress)
 
     def _score_pair(self, pair: tuple[str, str]) -> PairScore:
@@ -73,6 +77,11 @@ def teds_both(gt: str, pred: str) -> tuple[PairScore, PairScore]:
     if isinstance(trees, PairScore):
         return trees, trees
     return _compare(*trees, with_content=True), _compare(*trees, with_content=False)
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches every process of the terminal; the one that started the workers ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _collect(scores: Iterable[PairScore], total: int, progress: Callable[[int, int], None] | None) -> list[PairScore]:
