@@ -6,14 +6,17 @@ Run as `python -m runners.loopback_stub [FIRST_TOKEN_S]`; prints its port and en
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from subprocess import PIPE, Popen
 
 MODEL = "stub"
-BUFFER_BYTES = 256 * 1024
+HEAD_BYTES = 16 * 1024
+DROPPED = bytearray(4 * 1024 * 1024)
 CHUNKS = ("# Stub\n", "One paragraph.")
 
 
@@ -41,75 +44,82 @@ ANSWER = _answer()
 MODELS = _plain(json.dumps({"object": "list", "data": [{"id": MODEL, "object": "model"}]}).encode())
 
 
-class _Exchange(asyncio.BufferedProtocol):
-    """Counts the bytes of each request's body and answers when they are all there.
+class _Exchange:
+    """One connection: takes requests and answers each when its body has come.
 
-    The bytes land in one buffer again and again: they are not looked at beyond the head.
+    Bodies are dropped in the kernel (MSG_TRUNC), so that a comparison of clients is not one of this server's copying.
     """
 
-    def __init__(self, first_token_s: float) -> None:
+    def __init__(self, connection: socket.socket, first_token_s: float) -> None:
+        self._socket = connection
         self._first_token_s = first_token_s
-        self._transport: asyncio.Transport | None = None
-        self._buffer = memoryview(bytearray(BUFFER_BYTES))
+        self._loop = asyncio.get_running_loop()
         self._head = b""
         self._left = 0
         self._reply = ANSWER
+        connection.setblocking(False)
+        self._loop.add_reader(connection, self._readable)
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self._buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
-        if self._left > nbytes:
-            self._left -= nbytes
+    def _readable(self) -> None:
+        try:
+            if self._left:
+                taken = self._socket.recv_into(DROPPED, min(self._left, len(DROPPED)), socket.MSG_TRUNC)
+                self._left -= taken
+                ended = taken == 0
+            else:
+                data = self._socket.recv(HEAD_BYTES, socket.MSG_PEEK)
+                ended = not data or not self._take_head(data)
+        except BlockingIOError:
             return
-        self._received(bytes(self._buffer[self._left : nbytes]), ended=self._left > 0)
-
-    def _received(self, data: bytes, ended: bool) -> None:
-        """What follows a body that has just ended, or a head."""
-        self._left = 0
+        except OSError:
+            ended = True
         if ended:
+            self._loop.remove_reader(self._socket)
+            self._socket.close()
+        elif not self._left and not self._head:
             self._finish()
-        while data:
-            head, found, rest = (self._head + data).partition(b"\r\n\r\n")
-            self._head = b"" if found else head
-            if not found:
-                return
-            length = self._begin(head)
-            if length > len(rest):
-                self._left = length - len(rest)
-                return
-            self._finish()
-            data = rest[length:]
 
-    def _begin(self, head: bytes) -> int:
-        """Choose the reply; the length of the body."""
-        length = 0
+    def _take_head(self, data: bytes) -> bool:
+        """Take what belongs to the head and leave the body to be dropped; False for a head without an end."""
+        head, found, _ = (self._head + data).partition(b"\r\n\r\n")
+        taken = len(head) + len(found) - len(self._head)
+        self._socket.recv(taken)
+        self._head = b"" if found else head
+        if found:
+            self._begin(head)
+        return len(self._head) < HEAD_BYTES
+
+    def _begin(self, head: bytes) -> None:
+        """Choose the reply, and note the length of the body."""
         self._reply = ANSWER if head.startswith(b"POST /v1/chat") else MODELS
         for line in head.split(b"\r\n")[1:]:
             name, _, value = line.partition(b":")
             if name.lower() == b"content-length":
-                length = int(value)
-            elif name.lower() == b"expect" and self._transport is not None:
-                self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        return length
+                self._left = int(value)
 
     def _finish(self) -> None:
-        if self._transport is None:
-            return
         if self._first_token_s and self._reply is ANSWER:
-            asyncio.get_running_loop().call_later(self._first_token_s, self._transport.write, self._reply)
+            self._loop.call_later(self._first_token_s, self._send, self._reply)
         else:
-            self._transport.write(self._reply)
+            self._send(self._reply)
+
+    def _send(self, reply: bytes) -> None:
+        with contextlib.suppress(OSError):  # a reply of a kilobyte fits any socket's buffer
+            self._socket.send(reply)
 
 
 async def _serve(first_token_s: float) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Exchange(first_token_s), "127.0.0.1", 0, backlog=2048)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    listener.setblocking(False)
+
+    def accept() -> None:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                _Exchange(listener.accept()[0], first_token_s)
+
+    loop.add_reader(listener, accept)
+    print(listener.getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
 
 
