@@ -34,7 +34,6 @@ class ShownDifference:
     verdict: str
     definition: str
     bar: Bar | None
-    zero: float | None
     moves: tuple[ShownMove, ...]
 
 
@@ -105,7 +104,6 @@ def _score(row: Mapping[str, Any], runs: Sequence[Run], site: PageSite | None) -
     change = row["second"] - row["first"]
     interval = row["interval"]
     better = column is None or column.better != "low"
-    bar, zero = _bar(change, interval)
     return ShownDifference(
         name=column.title if column else name,
         group=group.rstrip("]"),
@@ -116,8 +114,7 @@ def _score(row: Mapping[str, Any], runs: Sequence[Run], site: PageSite | None) -
         interval=f"{interval[0] * scale:+.{digits}f} to {interval[1] * scale:+.{digits}f}" if interval else "–",
         verdict=_verdict(interval, better),
         definition=column.definition if column else "",
-        bar=bar,
-        zero=zero,
+        bar=_bar(change, interval),
         moves=tuple(_move(move, scale, digits, runs, site) for move in row["moves"]),
     )
 
@@ -128,13 +125,13 @@ def _verdict(interval: Sequence[float] | None, higher_is_better: bool) -> str:
     return "better" if (interval[0] > 0) == higher_is_better else "worse"
 
 
-def _bar(change: float, interval: Sequence[float] | None) -> tuple[Bar | None, float | None]:
-    """The interval on a bar that has 0 in its middle, and where 0 is."""
+def _bar(change: float, interval: Sequence[float] | None) -> Bar | None:
+    """The interval on a bar that has 0 in its middle; None where there is none."""
     reach = max((abs(end) for end in interval or ()), default=0.0)
     if not interval or reach == 0:
-        return None, None
+        return None
     low, value, high = (round(50 + 48 * end / reach, 2) for end in (interval[0], change, interval[1]))
-    return Bar(low, max(2.0, min(98.0, value)), high), 50.0
+    return Bar(low, max(2.0, min(98.0, value)), high)
 
 
 def _move(move: Mapping[str, Any], scale: float, digits: int, runs: Sequence[Run], site: PageSite | None) -> ShownMove:

@@ -14,7 +14,7 @@ from reports.columns import COLUMNS, Source, text_of, value_of, written
 from reports.heatmap import heat_maps
 from reports.leaderboard import Section, Standing, marks, sections
 from reports.markup import ASSETS, printable, render
-from reports.page_order import PARTS, badness, chosen_pages, page_sets, worst_first
+from reports.page_order import chosen_pages, page_sets, worst_first
 from reports.page_site import FOLDER as PAGES
 from reports.page_site import PageSite
 from reports.page_view import FormulaPicture
@@ -90,7 +90,6 @@ class Site:
                 "id": page.page_id,
                 "state": page.prediction_state,
                 "link": site.link(run, page.page_id) if site is not None else None,
-                "badness": badness(page),
                 "cells": [(page.values.get(one.name), written(one, page.values.get(one.name))) for one in names],
             }
             for page in worst_first(run)
@@ -105,7 +104,6 @@ class Site:
             checks=checks(run),
             figures=figures(run),
             columns=names,
-            parts=PARTS,
             pages=pages,
             every_page=every,
         )
