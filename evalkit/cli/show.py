@@ -35,10 +35,10 @@ def _facts(name: str) -> dict[str, Any]:
     from evalkit.store import read_json, to_plain
 
     folder = Path(name)
-    if (folder / "run.json").is_file():
-        summaries = {part: folder / part / "summary.json" for part in ("evaluate", "bench")}
-        found = {part: read_json(path) for part, path in summaries.items() if path.is_file()}
-        return {"run": read_json(folder / "run.json"), **found}
+    files = {"run": "run.json", "evaluate": "evaluate/summary.json", "bench": "bench/summary.json"}
+    found = {part: read_json(folder / file) for part, file in files.items() if (folder / file).is_file()}
+    if found:
+        return found
     systems = {row["name"] for row in registry.load("catalog", "systems")()}
     if name in systems or folder.suffix == ".toml":
         facts: dict[str, Any] = to_plain(registry.load("catalog", "system")(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from evalkit import registry
 from evalkit.bench_summary import page_groups
 from evalkit.dataset import Dataset
-from evalkit.errors import NotComparableError
+from evalkit.errors import InvalidFileError, NotComparableError, UserError
 from evalkit.executor import Done
 from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText
 from evalkit.progress import progress, say
@@ -69,7 +70,8 @@ def evaluate(
     with locked(out):
         score_layout(predictions, dataset, out)
         if is_current(target, STAGE_VERSION, inputs, parameters):
-            return read_summary(target / "summary.json")
+            with suppress(UserError):  # a summary that was removed or spoilt since is made again
+                return read_summary(target / "summary.json")
         (target / STAMP).unlink(missing_ok=True)  # from here on the folder may hold a mixture
         pool = registry.load("executor", executor)
         results, crashed = _score_pages(rules, dataset.pages, texts, count, pool)
@@ -254,7 +256,9 @@ def _page_rows(
 
 
 def read_summary(path: Path) -> Summary:
-    """The summary of a finished stage."""
-    row = dict(read_json(path))
-    row["metrics"] = {name: MetricSummary(**found) for name, found in row["metrics"].items()}
-    return Summary(**row)
+    """The summary of a finished stage. Raises UserError when there is none, InvalidFileError when it is broken."""
+    row = read_json(path)
+    try:
+        return Summary(**{**row, "metrics": {name: MetricSummary(**found) for name, found in row["metrics"].items()}})
+    except (TypeError, KeyError, AttributeError) as error:
+        raise InvalidFileError(str(path), [f"not the summary of an evaluation ({error})"]) from error

@@ -67,3 +67,11 @@ def test_files_of_no_page_are_named(
     assert main(["evaluate", *places, "--no-cdm"]) == 0
     told = capsys.readouterr().err
     assert note in told if note else "note:" not in told
+
+
+def test_a_scored_folder_can_be_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = ["--predictions", str(folder / "pred"), "--dataset", str(folder / "gt.json"), "--out", str(folder / "run")]
+    assert main(["evaluate", *places, "--no-cdm"]) == 0
+    capsys.readouterr()
+    assert main(["show", str(folder / "run"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["evaluate"]["pages"] == 1

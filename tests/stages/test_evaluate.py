@@ -261,3 +261,13 @@ def test_a_run_that_is_not_converted_is_not_scored_as_empty(left: str, tmp_path:
     (folder / "run" / left).mkdir(parents=True)
     with pytest.raises(NotComparableError, match="go on with: evalkit convert RUN"):
         evaluate(folder / "run", folder / "gt.json", out=folder / "run", cdm=False)
+
+
+@pytest.mark.parametrize("spoilt", [None, "[]", "{}", '{"metrics": 5}', '{"metrics": {"text_edit": {"x": 1}}}', "{"])
+def test_a_summary_removed_or_spoilt_is_made_again(spoilt: str | None, tmp_path: Path) -> None:
+    folder = make(tmp_path, {"p0.md": GOOD})
+    before = score(folder)
+    path = folder / "run" / "evaluate" / "summary.json"
+    path.unlink() if spoilt is None else path.write_text(spoilt)
+    assert score(folder) == before
+    assert read_summary(path) == before
