@@ -86,24 +86,25 @@ def _published(args: argparse.Namespace) -> int:
 
 
 def _grid(args: argparse.Namespace) -> int:
+    from evalkit.progress import progress
     from evalkit.store import dumps
 
-    result = registry.load("simulator", "grid")(
-        progress=lambda done, total: print(f"\rsimulated {done} of {total}", end="", file=sys.stderr),
-        deployments=args.deployments or ["hpd-ar", "hpd-parsing"],
-        in_flight=args.bs or [512],
-        windows=args.k or [None],
-        acceptances=args.acceptance or [None],
-        max_streams=args.n_max or [None],
-        occupancies=args.tau or [None],
-        hardware=args.hardware or [None],
-        **_pages(args),
-        count=args.count,
-        shape=args.load,
-        rate_per_s=args.rate,
-        seed=args.seed,
-    )
-    print(file=sys.stderr)
+    with progress("simulate", 1) as shown:
+        result = registry.load("simulator", "grid")(
+            progress=shown.update,
+            deployments=args.deployments or ["hpd-ar", "hpd-parsing"],
+            in_flight=args.bs or [512],
+            windows=args.k or [None],
+            acceptances=args.acceptance or [None],
+            max_streams=args.n_max or [None],
+            occupancies=args.tau or [None],
+            hardware=args.hardware or [None],
+            **_pages(args),
+            count=args.count,
+            shape=args.load,
+            rate_per_s=args.rate,
+            seed=args.seed,
+        )
     if args.plot is not None:
         registry.load("simulator", "curves")(result.rows, args.plot, result.pages)
     if args.json:
