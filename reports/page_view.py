@@ -48,7 +48,6 @@ class ShownScore:
 class ShownPair:
     """One matched pair, ready to be shown."""
 
-    number: int
     element: str
     rule: str
     gt_place: str
@@ -147,7 +146,6 @@ def _pair(
     same = norm_gt == norm_pred and bool(gt_idx) == bool(pred_idx)
     unmatched = "truth only" if not pred_idx else "prediction only" if not gt_idx else ""
     shown = ShownPair(
-        number=int(scores["pair"]) if isinstance(scores.get("pair"), int) else 0,
         element=row["element"],
         rule=str(row.get("rule") or ""),
         gt_place=_places(gt_idx),
