@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,26 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
 
     Lone surrogates, which JSON input may hold, are written as escapes so that the text is valid UTF-8.
     """
-    text = json.dumps(to_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=_opened)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(to_plain(value), ensure_ascii=True, allow_nan=False, indent=indent)
+        text = json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent, default=_opened)
     return text
+
+
+@cache
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))
+
+
+def _opened(value: Any) -> Any:
+    """The outermost layer of a record, for the JSON encoder, which opens the inner ones in turn."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: getattr(value, name) for name in _field_names(type(value))}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"cannot be written as JSON: {type(value).__name__}")
 
 
 def write_text(path: Path, text: str) -> None:

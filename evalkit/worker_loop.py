@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -11,6 +12,8 @@ import traceback
 from functools import cache
 from importlib import import_module
 from typing import Any
+
+from evalkit.collector import FEWER
 
 _LENGTH = struct.Struct("<Q")
 MOST_BYTES_A_READ = 1 << 20
@@ -62,6 +65,7 @@ def main(target: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     outcomes = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    gc.set_threshold(*FEWER)
     while (chunk := read_frame(sys.stdin.fileno())) is not None:
         for item in pickle.loads(chunk):
             outcomes.write(frame(call(target, item)))
