@@ -57,7 +57,8 @@ def _bounds(charstrings: dict[str, T1CharString]) -> Iterator[tuple[str, Bounds]
         pen = BoundsPen(charstrings)
         charstring.draw(pen)
         if pen.bounds is not None and name != ".notdef":
-            yield name, tuple(float(edge) for edge in pen.bounds)
+            x1, y1, x2, y2 = pen.bounds
+            yield name, (float(x1), float(y1), float(x2), float(y2))
 
 
 def differences(font: Type1File, sizes_pt: Sequence[float]) -> dict[str, dict[str, list[int]]]:
