@@ -1,8 +1,8 @@
 """Runs every benchmark of this folder in turn, each in a process of its own.
 
-    python -m perf                       all
-    python -m perf teds cdm              some
-    python -m perf --official CHECKOUT --python ENV/bin/python   side by side with a checkout of the official scorer
+python -m perf                       all
+python -m perf teds cdm              some
+python -m perf --official CHECKOUT --python ENV/bin/python   side by side with a checkout of the official scorer
 """
 
 from __future__ import annotations
