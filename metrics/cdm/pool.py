@@ -7,11 +7,14 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing.pool import Pool
 from pathlib import Path
+from typing import TypeVar
 
+from evalkit.errors import ToolchainError
 from metrics.cdm.format import Workshop
 from metrics.cdm.match import Match, Side, match
 from metrics.cdm.rendering import Rendering, render
@@ -23,6 +26,8 @@ CHUNKS_A_WORKER = 2
 FORMULAS_A_WORKER = 75  # fewer are drawn before a further process has started
 PAIRS_A_FORMULA = 4  # pairs matched in the time of drawing a formula
 
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 RenderJob = tuple[int, Sequence[str]]
 MatchJob = tuple[int, Sequence[tuple[Side, Side]]]
 
@@ -32,53 +37,60 @@ _typesetter: Typesetter | None = None  # of this worker process
 class Crew:
     """Renders and matches chunks, in this process or in several."""
 
-    def __init__(self, workshop: Workshop, scratch: Path, size: int, pool: Pool | None) -> None:
+    def __init__(self, workshop: Workshop, scratch: Path, size: int, executor: ProcessPoolExecutor | None) -> None:
         self.size = size
-        self._own = Typesetter(workshop, scratch) if pool is None else None
-        self._pool = pool
+        self._own = Typesetter(workshop, scratch) if executor is None else None
+        self._executor = executor
 
     def render(self, jobs: Sequence[RenderJob]) -> Iterator[tuple[int, list[Rendering]]]:
         """Renderings of each chunk, in the order in which they are done."""
-        if self._pool is not None:
-            yield from self._pool.imap_unordered(_render_job, jobs)
-        elif self._own is not None:
-            for number, formulas in jobs:
-                yield number, render(self._own, formulas)
+        if self._own is None:
+            yield from self._spread(_render_job, jobs)
+            return
+        for number, formulas in jobs:
+            yield number, render(self._own, formulas)
 
     def match(self, jobs: Sequence[MatchJob]) -> Iterator[tuple[int, list[Match]]]:
         """Matches of each chunk, in the order in which they are done."""
-        if self._pool is None or len(jobs) == 1:
-            yield from map(_match_job, jobs)
-        else:
-            yield from self._pool.imap_unordered(_match_job, jobs)
+        yield from map(_match_job, jobs) if len(jobs) == 1 else self._spread(_match_job, jobs)
+
+    def _spread(self, work: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[Result]:
+        if self._executor is None:
+            yield from map(work, jobs)
+            return
+        try:
+            for future in as_completed([self._executor.submit(work, job) for job in jobs]):
+                yield future.result()
+        except BrokenProcessPool as error:
+            raise ToolchainError(
+                "formula_cdm stopped: one of its processes was ended from outside, perhaps for want of memory.\n"
+                "Run it again with fewer workers; what was drawn so far is kept."
+            ) from error
 
 
 @contextmanager
 def crew(workshop: Workshop, workers: int) -> Iterator[Crew]:
     """A crew with this many processes; 1 works in the calling process. Ends with all its processes and files gone."""
     scratch = Path(tempfile.mkdtemp(prefix="evalkit-cdm-"))
+    before = set(multiprocessing.active_children())
+    executor = _start_executor(workshop, scratch, workers) if workers > 1 else None
     try:
-        pool = _start_pool(workshop, scratch, workers) if workers > 1 else None
-        if pool is None:
-            yield Crew(workshop, scratch, 1, None)
-            return
-        try:
-            yield Crew(workshop, scratch, workers, pool)
-        except BaseException:
-            pool.terminate()
-            raise
-        else:
-            pool.close()
-        finally:
-            pool.join()
+        yield Crew(workshop, scratch, workers if executor else 1, executor)
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - before if executor else ():
+            process.terminate()
+        raise
     finally:
+        if executor is not None:
+            executor.shutdown(cancel_futures=True)
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _start_pool(workshop: Workshop, scratch: Path, workers: int) -> Pool | None:
+def _start_executor(workshop: Workshop, scratch: Path, workers: int) -> ProcessPoolExecutor | None:
     """Worker processes; None on a system without shared memory for their locks (some containers)."""
+    context = multiprocessing.get_context("spawn")
     try:
-        return multiprocessing.get_context("spawn").Pool(workers, _start_worker, (workshop, scratch))
+        return ProcessPoolExecutor(workers, context, _start_worker, (workshop, scratch))
     except OSError:
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import select
@@ -22,6 +23,7 @@ from metrics.cdm.doctor import check_tex, examine, require_healthy
 from metrics.cdm.draw import next_paper
 from metrics.cdm.format import Workshop
 from metrics.cdm.match import DrawnToken, Match, Side
+from metrics.cdm.pool import crew
 from metrics.cdm.rendering import Rendering, SideState
 from metrics.cdm.score import FormulaCdm, NativeBackend
 from metrics.cdm.svg import MATCHED, MISSED, match_svg
@@ -184,9 +186,20 @@ def test_without_shared_memory_one_process_does_it_all(
         raise PermissionError("/dev/shm")
 
     monkeypatch.setattr("metrics.cdm.pool.FORMULAS_A_WORKER", 1)
-    monkeypatch.setattr("multiprocessing.context.SpawnContext.Pool", refuse)
+    monkeypatch.setattr("metrics.cdm.pool.ProcessPoolExecutor", refuse)
     bare = metric.using(NativeBackend(cache, keep_drawings=False))
     assert [score.value for score in bare.score_many([("a", "a"), ("b", "c")], workers=2)] == [1.0, 0.0]
+
+
+@pytest.mark.tex
+def test_a_worker_that_dies_ends_the_run_with_a_message(workshop: Workshop) -> None:
+    jobs = [(0, ["x"]), (1, ["y"])]
+    with crew(workshop, 2) as workforce:
+        assert sorted(number for number, _ in workforce.render(jobs)) == [0, 1]
+        for process in multiprocessing.active_children():
+            process.kill()
+        with pytest.raises(ToolchainError, match="fewer workers"):
+            list(workforce.render(jobs))
 
 
 INTERRUPTED = """
