@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from evalkit import registry
 from evalkit.dataset import Dataset, load_dataset
 from evalkit.errors import InvalidFileError, UserError
+from evalkit.run_record import FILE as RUN_FILE
+from evalkit.run_record import begin_run
 from evalkit.stages import evaluate as evaluate_stage
 from evalkit.types import DoctorCheck, PairScore, Summary
 
@@ -126,11 +128,14 @@ def evaluate(
 ) -> Summary:
     """Score a folder of `<page>.md` files against a data set (name, JSON file, folder or loaded).
 
-    `out` is the run folder to write; None keeps nothing on disk. With `cdm=False` formulas have no CDM and there
-    is no overall figure. Raises UserError for what cannot be read, ToolchainError when CDM has no working TeX.
+    `out` is the run folder to write, named in run.json if it is new; None keeps nothing on disk. With `cdm=False`
+    formulas have no CDM and there is no overall figure. Raises UserError for what cannot be read, ToolchainError when
+    CDM has no working TeX.
     """
     loaded = _dataset(dataset)
     if out is not None:
+        if not (Path(out) / RUN_FILE).exists():
+            begin_run(Path(out), loaded, title=Path(predictions).resolve().name)
         return evaluate_stage.evaluate(
             Path(predictions), loaded, Path(out), cdm=cdm, workers=workers, protocol=protocol, options=options
         )

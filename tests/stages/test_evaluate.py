@@ -230,6 +230,13 @@ def test_unknown_settings_are_refused(options: dict[str, Any], message: str, tmp
     assert not (tmp_path / "run" / "evaluate").exists()
 
 
+def test_a_new_run_is_recorded_under_the_name_of_its_predictions(tmp_path: Path) -> None:
+    make(tmp_path, {"p0.md": GOOD})
+    score(tmp_path)
+    record = read_json(tmp_path / "run" / "run.json")
+    assert (record["title"], record["system"], record["dataset"]["name"]) == ("pred", None, "gt")
+
+
 def test_nothing_is_kept_without_a_folder(tmp_path: Path) -> None:
     make(tmp_path, {"p0.md": GOOD})
     summary = evaluate(tmp_path / "pred", tmp_path / "gt.json", cdm=False)
