@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--latex-tables",
         choices=("auto", "latexmlc", "builtin", "off"),
         default="auto",
-        help="what turns LaTeX tables into HTML; auto is latexmlc where installed, else builtin",
+        help="what turns LaTeX tables into HTML; auto is latexmlc where installed, else builtin; "
+        "off leaves them as they are, as the official evaluator does without latexmlc",
     )
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: all cores)")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
