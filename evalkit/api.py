@@ -111,9 +111,10 @@ def sweep(
 
 def convert(run: Source, dataset: Source | Dataset, converter: str, variant: str | None = None) -> ConvertReport:
     """Turn the raw outputs of a run into predictions."""
+    from evalkit.page_sizes import pages_with_image_sizes
     from evalkit.stages.convert import convert_outputs
 
-    return convert_outputs(Path(run), [truth.page for truth in _dataset(dataset).pages], converter, variant)
+    return convert_outputs(Path(run), pages_with_image_sizes(_dataset(dataset)), converter, variant)
 
 
 def evaluate(

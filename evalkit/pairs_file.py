@@ -38,7 +38,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         # split at \n only: other line separators may stand inside JSON strings
         text = source.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file; expected lines of {{\"gt\": …, \"pred\": …}}") from error
+        raise UserError(f'{path}: no such file; expected lines of {{"gt": …, "pred": …}}') from error
     except IsADirectoryError as error:
         raise UserError(f"{path}: is a folder, expected a file of JSON lines") from error
     except UnicodeDecodeError as error:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalkit.dataset import Dataset
 
 HELP = """
 example: evalkit convert runs/hpd --dataset mini
@@ -27,11 +31,11 @@ def run(args: argparse.Namespace) -> int:
     """Run the stage; 0 when every page is converted, 3 when some have no prediction."""
     from evalkit.dataset import load_dataset
     from evalkit.errors import printable
+    from evalkit.page_sizes import pages_with_image_sizes
     from evalkit.stages.convert import convert_folder, convert_outputs
     from evalkit.store import dumps
 
-    dataset = load_dataset(args.dataset or _recorded_dataset(args.run))
-    pages = [truth.page for truth in dataset.pages]
+    pages = pages_with_image_sizes(load_dataset(args.dataset) if args.dataset else _recorded_dataset(args.run))
     if args.predictions is not None:
         report = convert_folder(args.run, pages, args.predictions)
     else:
@@ -48,13 +52,13 @@ def run(args: argparse.Namespace) -> int:
     return 3 if report.outcomes.get("failed") else 0
 
 
-def _recorded_dataset(run: Path) -> str:
+def _recorded_dataset(run: Path) -> Dataset:
     from evalkit.errors import UserError
-    from evalkit.run_record import FILE, read_run
+    from evalkit.run_record import FILE, dataset_of_run
 
     if not (run / FILE).is_file():
         raise UserError(f"{run} has no {FILE}: name the data set with --dataset")
-    return str(read_run(run).dataset["source"])
+    return dataset_of_run(run)
 
 
 def _recorded_output(run: Path) -> tuple[str, str | None]:

@@ -15,6 +15,7 @@ from evalkit.bench_summary import check_rules, write_bench_summary
 from evalkit.dataset import Dataset, load_dataset
 from evalkit.errors import EvalkitError, ToolchainError, UserError, unknown_name
 from evalkit.page_jobs import page_jobs, warmup_jobs
+from evalkit.page_sizes import with_image_sizes
 from evalkit.progress import progress, say
 from evalkit.run_record import begin_run, first_pages
 from evalkit.serving import Launcher
@@ -93,7 +94,7 @@ def bench(plan: BenchPlan) -> BenchResult:
 
     Raises UserError for a plan that no system can be run by, before anything is started or written.
     """
-    dataset = first_pages(load_dataset(plan.dataset), plan.limit)
+    dataset = with_image_sizes(first_pages(load_dataset(plan.dataset), plan.limit))
     systems = _baselines_first([registry.load("catalog", "system")(name) for name in plan.systems or DEFAULT_SYSTEMS])
     _check(plan, [system.name for system in systems])
     out = plan.out or Path("runs") / f"{dataset.name}-bs{plan.in_flight}"

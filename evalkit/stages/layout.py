@@ -9,6 +9,7 @@ from typing import Any
 from evalkit import registry
 from evalkit.dataset import Dataset
 from evalkit.errors import InvalidFileError
+from evalkit.page_sizes import with_image_sizes
 from evalkit.run_record import FILE as RUN_FILE
 from evalkit.run_record import read_run
 from evalkit.signature import Signature
@@ -53,7 +54,7 @@ def _has_boxes(predictions: Sequence[Prediction]) -> bool:
 
 def _scores(dataset: Dataset, predictions: Sequence[Prediction], label_map: Mapping[str, str]) -> dict[str, Any]:
     by_page = {prediction.page_id: prediction for prediction in predictions}
-    pages = ((truth, by_page.get(truth.page.page_id)) for truth in dataset.pages)
+    pages = ((truth, by_page.get(truth.page.page_id)) for truth in with_image_sizes(dataset).pages)
     scores: dict[str, Any] = registry.load("metric", METRIC).score_pages(pages, label_map)
     signature = Signature(METRIC, "page", "page_iou", dataset.name, dataset.sha256)
     return {"metric": METRIC, "signature": str(signature), "labels": dict(label_map), **scores}

@@ -42,15 +42,15 @@ def replaced(path: Path, before: str, after: str) -> None:
 
 def break_converter(scratch: Path) -> None:
     """The converter upper-cases the text of every block."""
-    replaced(scratch / "evalkit" / "convert" / "hpd.py", "return Block(", "return _loud(")
-    with open(scratch / "evalkit" / "convert" / "hpd.py", "a", encoding="utf-8") as file:
+    replaced(scratch / "evalkit" / "converters" / "hpd.py", "return Block(", "return _loud(")
+    with open(scratch / "evalkit" / "converters" / "hpd.py", "a", encoding="utf-8") as file:
         file.write("\n\ndef _loud(kind, **parts):\n    parts['text'] = (parts.get('text') or '').upper()\n")
         file.write("    return Block(kind, **parts)\n")
 
 
 def slow_scheduler(scratch: Path) -> None:
-    """The engine's scheduler takes a millisecond more for each step."""
-    replaced(scratch / "runners" / "emulator" / "calibration.toml", "host_step_s = 0.002", "host_step_s = 0.003")
+    """The engine's scheduler takes ten milliseconds more for each step."""
+    replaced(scratch / "runners" / "emulator" / "calibration.toml", "host_step_s = 0.00", "host_step_s = 0.01")
 
 
 def drop_page(scratch: Path) -> None:
