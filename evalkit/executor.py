@@ -19,6 +19,7 @@ from typing import IO, Any
 from evalkit.worker_loop import call, frame, read_frame
 
 IN_PROCESS_ITEMS = 12
+WORTH_A_WORKER_S = 1.0  # a worker takes over half a second to start
 MOST_ITEMS_A_CHUNK = 16
 CHUNKS_A_WORKER = 12
 ATTEMPTS = 2
@@ -59,11 +60,12 @@ class LocalProcesses:
     ) -> list[Done]:
         """`target` (module:function) of each item, in the order of the items; the heaviest are run first.
 
-        A few items, or one worker, run in this process.
+        `weights` are estimates in seconds. What is not worth a second worker runs in this process.
         """
-        if workers == 1 or len(items) <= IN_PROCESS_ITEMS:
+        useful = min(workers, int(sum(weights) / WORTH_A_WORKER_S))
+        if useful < 2 or len(items) <= IN_PROCESS_ITEMS:
             return [_advanced(Done(*call(target, item)), advance) for item in items]
-        return _Pool(target, items, weights, min(workers, len(items)), advance).run()
+        return _Pool(target, items, weights, useful, advance).run()
 
 
 def _advanced(done: Done, advance: Callable[[], None]) -> Done:

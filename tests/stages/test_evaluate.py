@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from evalkit import executor
 from evalkit.api import evaluate
 from evalkit.dataset import load_dataset
 from evalkit.errors import NotComparableError, UserError
@@ -136,25 +137,36 @@ def test_unused_files_do_not_make_a_stage_stale(tmp_path: Path) -> None:
     assert stamp.stat().st_mtime_ns == before
 
 
-def test_bytes_depend_neither_on_workers_nor_on_hash_seed_nor_on_file_order(tmp_path: Path) -> None:
+def many_pages(folder: Path) -> dict[str, str]:
     files = {f"p{number}.md": GOOD.replace("fox", f"fox {number}") * (1 + number % 3) for number in range(20)}
-    make(tmp_path, files)
-    command = [sys.executable, "-m", "evalkit.cli.main", "evaluate", "--no-cdm", "--dataset", str(tmp_path / "gt.json")]
-    for number, workers in enumerate((1, 2)):
-        copy = tmp_path / f"pred{number}"
-        copy.mkdir()
-        for name in sorted(files, reverse=bool(number % 2)):
-            (copy / name).write_text(files[name])
-        out = ["--predictions", str(copy), "--out", str(tmp_path / f"run{number}"), "--workers", str(workers)]
-        subprocess.run(
-            [*command, *out], check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": str(number)}
-        )
-    runs = [
-        {file.name: file.read_bytes() for file in sorted((tmp_path / f"run{n}" / "evaluate").rglob("*.json*"))}
-        for n in range(2)
-    ]
-    assert runs[0] == runs[1]
-    assert len(runs[0]) == 10
+    make(folder, files)
+    return files
+
+
+def written(run: Path) -> dict[str, bytes]:
+    found = {file.name: file.read_bytes() for file in sorted((run / "evaluate").rglob("*.json*"))}
+    assert len(found) == 10
+    return found
+
+
+def test_bytes_do_not_depend_on_workers_nor_on_file_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = many_pages(tmp_path)
+    monkeypatch.setattr(executor, "WORTH_A_WORKER_S", 1e-9)
+    (tmp_path / "turned").mkdir()
+    for name in reversed(files):
+        (tmp_path / "turned" / name).write_text(files[name])
+    evaluate(tmp_path / "pred", tmp_path / "gt.json", out=tmp_path / "one", cdm=False, workers=1)
+    evaluate(tmp_path / "turned", tmp_path / "gt.json", out=tmp_path / "two", cdm=False, workers=2)
+    assert written(tmp_path / "one") == written(tmp_path / "two")
+
+
+def test_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    many_pages(tmp_path)
+    places = ["--predictions", str(tmp_path / "pred"), "--dataset", str(tmp_path / "gt.json"), "--no-cdm"]
+    for seed in ("1", "2"):
+        command = [sys.executable, "-m", "evalkit.cli.main", "evaluate", *places, "--out", str(tmp_path / seed)]
+        subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    assert written(tmp_path / "1") == written(tmp_path / "2")
 
 
 def test_pages_with_one_base_name_are_kept_apart(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from evalkit.protocols.omnidocbench_v16.truth_markdown import truth_markdown
 from evalkit.protocols.result import Figures, PageResult
 from evalkit.types import GroundTruth, MetricSummary
 
+# Measured on ordinary pages, truth and prediction counted.
+SECONDS_A_CHAR = 4e-6
 METRICS = (
     "text_edit",
     "formula_edit",
@@ -71,8 +73,9 @@ class OmniDocBenchV16:
         return PreparedPage(gt_page(truth), self.latex_tables)
 
     def weight(self, prepared: PreparedPage, markdown: str) -> float:
-        """How long a page takes, roughly, in characters."""
-        return sum(len(item.content) for item in (*prepared.gt.mixed, *prepared.gt.tables)) + len(markdown)
+        """How many seconds a page takes, roughly."""
+        chars = sum(len(item.content) for item in (*prepared.gt.mixed, *prepared.gt.tables)) + len(markdown)
+        return chars * SECONDS_A_CHAR
 
     def score_page(self, prepared: PreparedPage, page_id: str, markdown: str) -> PageResult:
         """The scored pairs of one page, without CDM."""
