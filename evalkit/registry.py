@@ -107,6 +107,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "systems": "runners.systems:catalog",
         "published": "runners.published.rows:catalog",
         "published_rows": "runners.published.rows:plain_rows",
+        "published_layout": "runners.published.rows:layout_rows",
         "new_system": "runners.system_contract:new_system",
         "system_problems": "runners.system_contract:problems_of",
         "system_doctor": "runners.system_doctor:check_system",

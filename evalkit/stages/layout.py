@@ -18,7 +18,7 @@ from evalkit.stages.convert import PREDICTIONS_FILE, read_predictions
 from evalkit.store import is_current, read_json, sha256_file, sha256_json, write_json, write_stamp
 from evalkit.types import Prediction
 
-STAGE_VERSION = 1
+STAGE_VERSION = 2
 FOLDER = "evaluate/layout"
 METRIC = "page_iou"
 
@@ -55,9 +55,16 @@ def _has_boxes(predictions: Sequence[Prediction]) -> bool:
 def _scores(dataset: Dataset, predictions: Sequence[Prediction], label_map: Mapping[str, str]) -> dict[str, Any]:
     by_page = {prediction.page_id: prediction for prediction in predictions}
     pages = ((truth, by_page.get(truth.page.page_id)) for truth in with_image_sizes(dataset).pages)
-    scores: dict[str, Any] = registry.load("metric", METRIC).score_pages(pages, label_map)
+    metric = registry.load("metric", METRIC)
+    scores: dict[str, Any] = metric.score_pages(pages, label_map)
     signature = Signature(METRIC, "page", "page_iou", dataset.name, dataset.sha256)
-    return {"metric": METRIC, "signature": str(signature), "labels": dict(label_map), **scores}
+    return {
+        "metric": METRIC,
+        "signature": str(signature),
+        "labels": dict(label_map),
+        "membership": metric.membership,
+        **scores,
+    }
 
 
 def _label_map(run: Path) -> dict[str, str]:

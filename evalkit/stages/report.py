@@ -77,9 +77,9 @@ class FormulaPictures:
 
 
 def published_rows() -> Mapping[str, list[dict[str, Any]]]:
-    """Published results as plain rows: `scores` a row a system, `speed` a row a figure."""
+    """Published results as plain rows: `scores` a row a system, `speed` and `layout` a row a figure."""
     rows: Mapping[str, list[dict[str, Any]]] = registry.load("catalog", "published_rows")()
-    return rows
+    return {**rows, "layout": registry.load("catalog", "published_layout")()}
 
 
 def standings_of(runs: Sequence[Path]) -> dict[Path, Standing]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from evalkit.types import GroundTruth, Prediction
 from metrics.page_iou.boxes import BoxError, PageLayout, layout_from_blocks, layout_from_record
+from metrics.page_iou.categories import MEMBERSHIP
 from metrics.page_iou.scores import PageScores, average_scores, score_layout
 
 
@@ -17,6 +18,11 @@ class PageIoU:
 
     name = "page_iou"
     higher_is_better = True
+    membership: Mapping[str, Mapping[str, Sequence[str]]] = {
+        str(name): {"include": sorted(members.include), "accept": sorted(members.accept)}
+        for name, members in MEMBERSHIP.items()
+    }
+    """Annotated categories by class, as JSON values."""
 
     def score_record(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Scores of a line {page, width, height, gt, pred} as {page, scores}, or {page, reason} for mistakes in it."""

@@ -82,3 +82,16 @@ def plain_rows() -> dict[str, list[dict[str, Any]]]:
     with open(FOLDER / "speed.csv", encoding="utf-8", newline="") as source:
         speed = [dict(row) for row in csv.DictReader(source)]
     return {"scores": [{key: getattr(row, key) for key in _NAMES} for row in published_rows()], "speed": speed}
+
+
+def layout_rows() -> list[dict[str, Any]]:
+    """Published layout results as plain rows, one a figure: `value` in percent, None where the source has none."""
+    with open(FOLDER / "layout.csv", encoding="utf-8", newline="") as source:
+        return [
+            {
+                **row,
+                "value": float(row["value"]) if row["value"] else None,
+                "source": f"PaDoc paper, Table {row['table']}",
+            }
+            for row in csv.DictReader(source)
+        ]

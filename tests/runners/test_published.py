@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from runners.published.rows import doubtful_rows, overall_from_parts, published_rows
+from runners.published.rows import doubtful_rows, layout_rows, overall_from_parts, published_rows
 
 ROWS = published_rows()
 
@@ -32,3 +32,16 @@ def test_a_wrong_overall_is_found() -> None:
     whole = next(item for item in ROWS if overall_from_parts(item) is not None and item.overall is not None)
     wrong = replace(whole, overall=(whole.overall or 0) + 0.1)
     assert [item for item, _ in doubtful_rows([wrong])] == [wrong]
+
+
+def test_layout_rows_in_percent_with_their_table() -> None:
+    rows = layout_rows()
+    assert {row["protocol"] for row in rows if row["table"] in ("1", "5", "6", "7")} == {
+        "countable / acceptable",
+        "binary / acceptable",
+        "countable / ignore-acceptable",
+        "binary / ignore-acceptable",
+    }
+    assert all(row["value"] is None or 0 <= row["value"] <= 100 for row in rows)
+    assert rows[0]["value"] == pytest.approx(79.5)
+    assert rows[0]["source"] == "PaDoc paper, Table 1"

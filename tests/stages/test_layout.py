@@ -47,6 +47,8 @@ def test_perfect_boxes_cover_everything_and_unknown_labels_are_listed(dataset: D
     assert averages["text"]["iou"] == pytest.approx(1.0)
     assert found["unmapped"] == {"stamp": 2}
     assert found["signature"].startswith("page_iou|avg:page|")
+    assert found["membership"]["table"]["include"] == ["table"]
+    assert found["membership"]["full_page"].keys() == {"include", "accept"}
     assert read_json(run / "evaluate" / "layout" / "layout.json") == found
 
 
