@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from reports.layout_scores import HEADLINE_MODE
 from reports.run_files import Run
 
 
@@ -80,7 +81,8 @@ SCORES = (
     ),
     Column(
         "page_iou", "PageIoU", "%",
-        "Area of the page on which predicted and annotated layout agree / area that either covers, mean over pages.",
+        "Area on which predicted and annotated layout agree / area of either, by class, mean over pages; mean of text, "
+        "image, table and formula (overlaps count each, accepted regions may be predicted or not).",
         Source.SCORE, "high", 2, 100.0, shown=False,
     ),
 )  # fmt: skip
@@ -120,6 +122,7 @@ FACTS = (
     Column("date", "Date", "", "Day on which the run was begun (UTC).", Source.RUN),
 )  # fmt: skip
 
+PAGE_IOU = "page_iou"
 COLUMNS = (*SCORES, *SPEEDS, *FACTS)
 BY_NAME = {column.name: column for column in COLUMNS}
 
@@ -137,6 +140,9 @@ def value_of(run: Run, column: Column) -> float | None:
 
 
 def _score(run: Run, name: str) -> float | None:
+    if name == PAGE_IOU:
+        layout = run.layout.average(HEADLINE_MODE, "overall") if run.layout is not None else None
+        return layout.iou if layout is not None else None
     if run.summary is None:
         return None
     if name == "overall":
@@ -191,6 +197,8 @@ def reason_of(run: Run, column: Column) -> str:
             return "speed was not measured"
         figure = run.figure(column.name)
         return (figure.reason if figure is not None else None) or "not recorded"
+    if column.name == PAGE_IOU:
+        return "a class of it is on no page" if run.layout is not None else "no boxes were scored"
     if column.source is Source.SCORE:
         if run.summary is None:
             return "not evaluated"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from reports.columns import COLUMNS, Column, Source, reason_of, text_of, value_of, written
+from reports.columns import COLUMNS, PAGE_IOU, Column, Source, reason_of, text_of, value_of, written
 from reports.run_files import Run
 
 NO_SCORES = "no scores"
@@ -136,6 +136,8 @@ def _best(column: Column, runs: Sequence[Run]) -> float | None:
     counted = [run for run in runs if column.source is not Source.SPEED or not run.invalid]
     values = [value for run in counted if (value := value_of(run, column)) is not None]
     one_kind = column.source is Source.SCORE or len({comparable_speed(run) for run in counted}) <= 1
+    if column.name == PAGE_IOU:
+        one_kind = len({run.layout.signature for run in counted if run.layout is not None}) <= 1
     if column.better == "none" or column.source is Source.RUN or len(values) < 2 or not one_kind:
         return None
     return max(values) if column.better == "high" else min(values)
@@ -172,8 +174,14 @@ def _cell(
         best is not None and value == best and not void,
         void,
         figure is not None and figure.provenance == "estimated",
-        f"runs/{run.key}.html#by-{column.name}" if column.source is Source.SCORE else f"runs/{run.key}.html",
+        _link(run, column),
     )
+
+
+def _link(run: Run, column: Column) -> str:
+    if column.name == PAGE_IOU:
+        return "#layout"
+    return f"runs/{run.key}.html#by-{column.name}" if column.source is Source.SCORE else f"runs/{run.key}.html"
 
 
 def _tooltip(run: Run, column: Column, value: float, interval: tuple[float, float] | None) -> str:
@@ -187,7 +195,9 @@ def _tooltip(run: Run, column: Column, value: float, interval: tuple[float, floa
     if figure is not None:
         lines.append(f"{figure.provenance}; n = {figure.count}" if figure.count is not None else figure.provenance)
     lines.append(figure.definition if figure is not None else column.definition)
-    if column.source is Source.SCORE and run.summary is not None:
+    if column.name == PAGE_IOU and run.layout is not None:
+        lines.append(run.layout.signature)
+    elif column.source is Source.SCORE and run.summary is not None:
         lines.append(run.summary.signature.replace("overall|", f"{column.name}|", 1))
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evalkit.types import PageScore
 from reports.columns import BY_NAME, written
+from reports.layout_verdicts import COVERED_SHARE
 from reports.markup import render
 from reports.page_images import reduced
 from reports.page_order import PARTS, PageSet, worst_first
@@ -104,10 +105,11 @@ class PageSite:
             score=score,
             values=_values(score),
             shown=shown,
-            drawing=drawing(self._truth.get(page_id), shown.boxes, f"../images/{name}" if name else None),
+            drawing=drawing(self._truth.get(page_id), shown.boxes, f"../images/{name}" if name else None, run.layout),
             neighbours=self._neighbours(run, page_id),
             others=self._others(run, page_id),
             elements=ELEMENTS,
+            covered_share=round(COVERED_SHARE * 100),
             chart=timeline.chart(branches, provenance),
         )
 

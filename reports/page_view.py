@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,8 @@ from reports.columns import BY_NAME, Column, written
 from reports.differences import Difference, differ, unmarked
 from reports.formulas import to_mathml
 from reports.inline_svg import clean_svg
+from reports.layout_scores import LayoutScores
+from reports.layout_verdicts import judged
 from reports.page_rows import PagePart
 from reports.tables import Table, compare_tables, read_table
 from reports.truth import Box, TruthPage, number
@@ -208,7 +211,7 @@ def _with_rendering(pair: ShownPair, gt: str, pred: str) -> ShownPair:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Boxes and reading-order lines over a page image, in its pixels."""
+    """Boxes and reading-order lines over a page image, in its pixels; `verdicts` counts the boxes by verdict."""
 
     width: float
     height: float
@@ -217,9 +220,12 @@ class Drawing:
     pred: tuple[Box, ...]
     gt_line: str
     pred_line: str
+    verdicts: Mapping[str, int] | None = None
 
 
-def drawing(truth: TruthPage | None, boxes: Sequence[Box], image: str | None) -> Drawing | None:
+def drawing(
+    truth: TruthPage | None, boxes: Sequence[Box], image: str | None, layout: LayoutScores | None = None
+) -> Drawing | None:
     """The page as a picture; None when nothing is known of its layout and image."""
     gt = truth.boxes if truth is not None else ()
     every = (*gt, *boxes)
@@ -228,7 +234,20 @@ def drawing(truth: TruthPage | None, boxes: Sequence[Box], image: str | None) ->
     if width <= 0 or height <= 0:
         return None
     shown_gt, shown_pred = _inside(gt, width, height), _inside(boxes, width, height)
-    return Drawing(width, height, image, shown_gt, shown_pred, _order_line(shown_gt), _order_line(shown_pred))
+    found = judged(shown_gt, shown_pred, layout) if truth is not None else None
+    shown_gt, shown_pred = found if found is not None else (shown_gt, shown_pred)
+    verdicts = Counter(box.verdict for box in shown_gt if box.verdict != "neutral")
+    verdicts.update(box.verdict for box in shown_pred if box.verdict == "excess")
+    return Drawing(
+        width,
+        height,
+        image,
+        shown_gt,
+        shown_pred,
+        _order_line(shown_gt),
+        _order_line(shown_pred),
+        verdicts if found is not None else None,
+    )
 
 
 def _inside(boxes: Sequence[Box], width: float, height: float) -> tuple[Box, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 from evalkit.errors import EvalkitError, InvalidFileError, UserError
 from evalkit.store import read_json, read_jsonl
 from evalkit.types import Figure, MetricSummary, PageScore, Provenance, RunRecord, Summary, ValidityCheck
+from reports.layout_scores import LayoutScores, read_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Run:
     speed: Speed | None = None
     pages: tuple[PageScore, ...] = ()
     sweep: tuple[SweepPoint, ...] = ()
+    layout: LayoutScores | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -134,6 +136,7 @@ def read_run(folder: Path, key: str) -> Run:
         speed=speed,
         pages=tuple(_pages(folder / "evaluate" / "page_scores.jsonl")) if summary is not None else (),
         sweep=tuple(_sweep(folder / "sweep.json")),
+        layout=read_layout(folder),
         settings=_settings(folder / "infer" / "sessions.jsonl"),
     )
 

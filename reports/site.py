@@ -12,6 +12,8 @@ from evalkit.store import write_text
 from reports import exports
 from reports.columns import COLUMNS, Source, text_of, value_of, written
 from reports.heatmap import heat_maps
+from reports.layout_scores import CLASSES, MEASURES
+from reports.layout_table import CLASS_TITLES, MEASURE_DEFINITIONS, MEASURE_TITLES, layout_tables, unmapped_labels
 from reports.leaderboard import Section, Standing, marks, sections
 from reports.markup import ASSETS, printable, render
 from reports.page_order import chosen_pages, page_sets, worst_first
@@ -77,6 +79,10 @@ class Site:
             alone=_alone(self._pictures),
             missing=[picture for picture in self._pictures if not picture.svg],
             maps=heat_maps(self.runs),
+            layouts=layout_tables(self.runs, self._published),
+            layout_classes=[CLASS_TITLES[name] for name in CLASSES],
+            layout_measures=[(MEASURE_TITLES[name], MEASURE_DEFINITIONS[name]) for name in MEASURES],
+            unmapped=unmapped_labels(self.runs),
             published=published_table(self._published, self.runs),
             exports=list(EXPORTS),
         )

@@ -19,7 +19,10 @@ MOST_BOXES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A block's box in pixels of the page image. `order` is its place in the reading order; None outside it."""
+    """A block's box in pixels of the page image. `order` is its place in the reading order; None outside it.
+
+    `verdict` is what layout_verdicts says of it; "" where it was not judged.
+    """
 
     x1: float
     y1: float
@@ -28,6 +31,7 @@ class Box:
     kind: str
     text: str = ""
     order: float | None = None
+    verdict: str = ""
 
 
 @dataclass(frozen=True, slots=True)

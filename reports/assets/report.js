@@ -99,7 +99,7 @@ function setUpColumns() {
 }
 
 // --- tabs, made of sections that stand below one another without this script
-function setUpTabs(holder) {
+function setUpTabs(holder, number) {
   const tabs = all(":scope > .tab", holder);
   if (tabs.length < 2) return;
   const bar = document.createElement("div");
@@ -110,7 +110,7 @@ function setUpTabs(holder) {
     button.type = "button";
     button.textContent = tab.dataset.tab;
     button.setAttribute("role", "tab");
-    button.id = `tab-${place}`;
+    button.id = `tab-${number}-${place}`;
     tab.setAttribute("role", "tabpanel");
     tab.setAttribute("aria-labelledby", button.id);
     button.addEventListener("click", () => choose(place));
