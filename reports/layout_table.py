@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.layout_scores import CLASSES, MEASURES, MODES, LayoutScores
+from reports.leaderboard import Mark, score_marks
 from reports.run_files import Run
 
 MOST_LABELS = 40
@@ -53,11 +54,12 @@ class LayoutCell:
 
 @dataclass(frozen=True, slots=True)
 class LayoutRow:
-    """One system: `key` is its run's, None for a published row."""
+    """One system: `key` is its run's, None for a published row; `marks` stand beside its title."""
 
     title: str
     key: str | None
     cells: tuple[LayoutCell, ...]
+    marks: tuple[Mark, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ def _section(mode: str, emulated: bool, signature: str, members: Sequence[tuple[
                 else _absent(cell)
                 for place, (cell, value) in enumerate(zip(_cells(), row, strict=True))
             ),
+            tuple(score_marks(run)),
         )
         for (run, layout), row in zip(members, values, strict=True)
     ]
@@ -186,6 +189,7 @@ def _published(stated: Sequence[Mapping[str, Any]], protocol: str) -> LayoutSect
             title,
             None,
             tuple(LayoutCell(values.get(cell), _shown(values.get(cell)), first=cell[1] == "iou") for cell in _cells()),
+            (Mark("published", "published", "As its source states it; not measured here."),),
         )
         for title, values in by_system.items()
         if any(value is not None for value in values.values())

@@ -215,20 +215,35 @@ def _bar(span: tuple[float, float] | None, value: float, interval: tuple[float, 
 
 def marks(run: Run) -> list[Mark]:
     """The words beside a run's title."""
+    return [*_emulated_mark(run), *_speed_marks(run), *_missing_mark(run)]
+
+
+def score_marks(run: Run) -> list[Mark]:
+    """The words beside a run's title where only its scores are shown."""
+    return [*_emulated_mark(run), *_missing_mark(run)]
+
+
+def _emulated_mark(run: Run) -> list[Mark]:
+    if not run.emulated:
+        return []
+    return [Mark("emulated", "emulated", "A model of an engine answered: neither speed nor accuracy was measured.")]
+
+
+def _speed_marks(run: Run) -> list[Mark]:
     found = []
-    if run.emulated:
-        found.append(
-            Mark("emulated", "emulated", "A model of an engine answered: neither speed nor accuracy was measured.")
-        )
     if run.invalid and run.speed is not None:
         found.append(Mark("invalid", "speed invalid", "Broken rules: " + ", ".join(run.speed.broken_rules)))
     allowed = [check.name for check in run.speed.checks if check.allowed and check.passed is False] if run.speed else []
     if allowed:
         found.append(Mark("incomplete", "rules waived", "Allowed by the user to be broken: " + ", ".join(allowed)))
-    missing = _missing(run)
-    if missing:
-        found.append(Mark("incomplete", f"{missing} pages missing", "Pages without a prediction count as empty pages."))
     return found
+
+
+def _missing_mark(run: Run) -> list[Mark]:
+    missing = _missing(run)
+    if not missing:
+        return []
+    return [Mark("incomplete", f"{missing} pages missing", "Pages without a prediction count as empty pages.")]
 
 
 def _missing(run: Run) -> int:

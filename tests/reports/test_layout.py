@@ -98,6 +98,9 @@ def test_rows_by_mode_with_published_ones_of_the_same_protocol_last(made: list[P
         ("measured", ["other system"]),
         ("emulated", ["model system"]),
     ]
+    assert [[mark.text for mark in section.rows[0].marks] for section in first.sections] == [
+        [], [], ["emulated"], ["published"],
+    ]  # fmt: skip
     published = first.sections[-1]
     assert (published.kind, published.source) == ("published", "PaDoc paper, Table 1")
     assert [section.sections[-1].source for section in tables[1:]] == [
@@ -270,8 +273,10 @@ def test_a_page_view_says_what_each_box_is_and_how(made: list[Path]) -> None:
     # Truth: text 10 40 190 70, table, formula. Prediction: "book" (text) 8 38 188 72, on 5340 of its 6120 square px.
     assert root.xpath("//*[local-name()='g'][@class='gt']/*/@class") == ["hit", "miss", "miss"]
     assert root.xpath("//*[local-name()='g'][@class='pred']/*/@class") == ["hit"]
-    legend = " ".join(root.xpath("//div[contains(@class, 'verdicts')]")[0].text_content().split())
-    assert re.search("1 hit: .* at least 50 % .* 2 miss: .* 0 excess: .* less than 50 % .* A display aid", legend)
+    legend = " ".join(root.xpath("//details[@class='verdicts']")[0].text_content().split())
+    assert re.search(
+        "1 hit 2 miss 0 excess neither by 50 % .* at least 50 % .* less than 50 % .* A display aid", legend
+    )
     assert {"gt", "pred", "gt-line", "pred-line", "verdicts"} == set(root.xpath("//input/@data-layer"))
 
 
