@@ -7,12 +7,17 @@ from pathlib import Path
 import pytest
 
 from evalkit.stages.report import make_report
+from evalkit.store import write_json
+from tests.fakes.made_layout import layout_file
 from tests.fakes.made_runs import SIGNATURE, MadeRun, Words, made_dataset, make_run
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Five runs over one data set: two measured ones that differ, one invalid, one emulated, one of other options."""
+    """Five runs over one data set: two measured ones that differ, one invalid, one emulated, one of other options.
+
+    Three of them have layout scores.
+    """
     folder = tmp_path_factory.mktemp("made")
     dataset = made_dataset(folder, 12)
     made = [
@@ -22,7 +27,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         MadeRun("model", good=0.99, seed=3, emulated=True, words=Words("Emulated parser")),
         MadeRun("other", good=0.9, seed=4, signature=f"{SIGNATURE}|tables:own", words=Words("Other options")),
     ]
-    return [make_run(folder / one.name, dataset, one) for one in made]
+    runs = [make_run(folder / one.name, dataset, one) for one in made]
+    for run, iou in ((runs[0], 0.9), (runs[1], 0.4), (runs[3], 0.99)):
+        layout = layout_file(iou, unmapped={"stamp": 2} if iou < 0.5 else {})
+        write_json(run / "evaluate" / "layout" / "layout.json", layout)
+    return runs
 
 
 @pytest.fixture(scope="session")

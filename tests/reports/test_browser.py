@@ -166,6 +166,32 @@ def test_page_view_toggles_layers_follows_links_and_compares(browser: Watched, r
     assert browser.complaints == []
 
 
+def test_layout_modes_are_tabs_and_their_tables_are_sorted(browser: Watched, report: Path) -> None:
+    browser.open(report / "index.html")
+    shown = browser.page.locator("#layout .tab:not([hidden])")
+    assert shown.count() == 1
+    browser.page.get_by_role("tab", name="binary / ignore-acceptable").click()
+    assert shown.get_attribute("data-tab") == "binary / ignore-acceptable"
+    systems = shown.locator("tbody").first.locator("tr.row .name a")
+    assert systems.all_inner_texts() == ["Good parser", "Poor parser"]
+    button = shown.locator(".sort").nth(1)
+    button.click()
+    button.click()
+    assert systems.all_inner_texts() == ["Poor parser", "Good parser"]
+    ids = browser.page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_verdicts_colour_boxes_until_they_are_turned_off(browser: Watched, report: Path) -> None:
+    browser.open(files(report)["page"])
+    stroke = "getComputedStyle(document.querySelector('#paper .gt .miss')).stroke"
+    miss = browser.page.evaluate(stroke)
+    browser.page.uncheck('[data-layer="verdicts"]')
+    plain = browser.page.evaluate(stroke)
+    assert plain != miss
+    assert plain == browser.page.evaluate(stroke.replace(".miss", ".hit"))
+
+
 def test_tooltip_on_focus_defines_a_figure(browser: Watched, report: Path) -> None:
     browser.open(report / "index.html")
     browser.page.locator('tr[data-row="good"] td[data-column="text_edit"] a').focus()
