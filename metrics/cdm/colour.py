@@ -68,13 +68,16 @@ class _Painter:
     def paint_all(self) -> None:
         position = 0
         while position < len(self.row):
-            following = self._paint(position)
-            if following <= position:
-                raise UnreadableError("an argument that ends before it begins")
-            position = following
+            position = self._paint(position)
 
     def _paint(self, position: int, *, isolate: bool = False) -> int:
-        """Paint the token at a position and return the position to go on from."""
+        """Paint the token at a position and return the position to go on from, which is always further on."""
+        following = self._paint_token(position, isolate=isolate)
+        if following <= position:
+            raise UnreadableError("an argument that ends before it begins")
+        return following
+
+    def _paint_token(self, position: int, *, isolate: bool) -> int:
         token = self.row[position]
         if not token:
             return position + 1
