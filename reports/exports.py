@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalkit.store import dumps
+from reports.layout_scores import HEADLINE_MODE
 from reports.leaderboard import Cell, Row, Section
 
 _LATEX = {
@@ -30,6 +31,7 @@ def _plain(section: Section, row: Row) -> dict[str, Any]:
         "speed_valid": None if row.run.speed is None else row.run.speed.valid,
         "signature": section.signature,
         "tier": row.tier,
+        "page_iou_signature": None if row.run.layout is None else row.run.layout.signature_in(HEADLINE_MODE),
     }
     for cell in row.cells:
         textual = cell.value is None and cell.column.name in {"hardware", "date"}

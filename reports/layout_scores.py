@@ -51,6 +51,10 @@ class LayoutScores:
         """A class in a mode; None where no page has any of it."""
         return (self.averages.get(mode) or {}).get(layout_class)
 
+    def signature_in(self, mode: str) -> str:
+        """The signature of the values of one mode."""
+        return f"{self.signature}|mode:{mode}"
+
 
 def read_layout(run: Path) -> LayoutScores | None:
     """The layout scores of a run folder; None without any. Raises InvalidFileError for a broken file."""

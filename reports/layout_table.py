@@ -168,7 +168,7 @@ def _absent(cell: tuple[str, str]) -> LayoutCell:
 def _tooltip(layout: LayoutScores, mode: str, name: str, measure: str) -> str:
     average = layout.average(mode, name)
     pages = average.pages if average is not None else 0
-    return f"{CLASS_TITLES[name]}, {pages} pages\n{MEASURE_DEFINITIONS[measure]}\n{layout.signature}|mode:{mode}"
+    return f"{CLASS_TITLES[name]}, {pages} pages\n{MEASURE_DEFINITIONS[measure]}\n{layout.signature_in(mode)}"
 
 
 def _rank_key(row: LayoutRow) -> tuple[bool, float, str]:

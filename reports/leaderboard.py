@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from reports.columns import COLUMNS, PAGE_IOU, Column, Source, reason_of, text_of, value_of, written
+from reports.layout_scores import HEADLINE_MODE
 from reports.run_files import Run
 
 NO_SCORES = "no scores"
@@ -196,7 +197,7 @@ def _tooltip(run: Run, column: Column, value: float, interval: tuple[float, floa
         lines.append(f"{figure.provenance}; n = {figure.count}" if figure.count is not None else figure.provenance)
     lines.append(figure.definition if figure is not None else column.definition)
     if column.name == PAGE_IOU and run.layout is not None:
-        lines.append(run.layout.signature)
+        lines.append(run.layout.signature_in(HEADLINE_MODE))
     elif column.source is Source.SCORE and run.summary is not None:
         lines.append(run.summary.signature.replace("overall|", f"{column.name}|", 1))
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from lxml import html
 
 from evalkit.stages.report import make_report, published_rows, standings_of
 from evalkit.store import write_json
+from reports.exports import to_json
 from reports.layout_scores import MODES, LayoutScores, Members, read_layout
 from reports.layout_table import layout_tables, unmapped_labels
 from reports.layout_verdicts import MOST_JUDGED, covered_areas, judged
@@ -111,7 +113,11 @@ def test_the_leaderboard_s_column_is_filled_with_a_signature_of_its_own(made: li
     high = cells["high system"]
     assert (high.text, high.value, high.link) == ("81.23", 0.81234, "#layout")
     assert high.column.definition in high.tooltip
-    assert high.tooltip.endswith(SIGNATURE)
+    assert high.tooltip.endswith(f"{SIGNATURE}|mode:countable-acceptable")
+    exported = {row["system"]: row for row in json.loads(to_json(shown))}
+    assert exported["high system"]["page_iou"] == 0.81234
+    assert exported["high system"]["page_iou_signature"] == f"{SIGNATURE}|mode:countable-acceptable"
+    assert exported["bare system"]["page_iou_signature"] is None
     assert not any(cell.best for cell in cells.values()), "signatures differ"
     assert cells["bare system"].tooltip == "PageIoU: no boxes were scored"
 
