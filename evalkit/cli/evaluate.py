@@ -33,6 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what turns LaTeX tables into HTML; auto is latexmlc where installed, else builtin; "
         "off leaves them as they are, as the official evaluator does without latexmlc",
     )
+    parser.add_argument(
+        "--cdm-backend",
+        default="native",
+        metavar="NAME",
+        help="what computes CDM: native, or official with a checkout in $EVALKIT_CDM_OFFICIAL",
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: all cores)")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
@@ -54,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         cdm=not args.no_cdm,
         workers=args.workers,
         protocol=args.protocol,
-        options={"latex_tables": args.latex_tables},
+        options={"latex_tables": args.latex_tables, "cdm_backend": args.cdm_backend},
     )
     print(dumps(summary, indent=2) if args.json else summary_table(summary))
     return 3 if summary.counts.get("crashed_pages") else 0

@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="put both sides through the protocol's normaliser for this metric first",
     )
+    parser.add_argument("--cdm-backend", metavar="NAME", help="what computes formula_cdm (native, official)")
     parser.add_argument(
         "--workers", type=int, default=None, metavar="N", help="worker processes, where the metric uses them"
     )
@@ -36,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from evalkit.store import dumps
 
     metric = registry.load("metric", args.metric)
+    if args.cdm_backend is not None:
+        metric = _with_backend(metric, args.cdm_backend)
     rows = read_rows(args.pairs)
     if hasattr(metric, "score_record"):
         for row in rows:
@@ -44,6 +47,15 @@ def run(args: argparse.Namespace) -> int:
     for score in _score_pairs(metric, args, rows):
         print(dumps({"value": score.value} | _reason(score) | _further(score)))
     return 0
+
+
+def _with_backend(metric: Any, name: str) -> Any:
+    from evalkit import registry
+    from evalkit.errors import UserError
+
+    if not hasattr(metric, "using"):
+        raise UserError(f"--cdm-backend is for formula_cdm, not for {metric.name}")
+    return metric.using(registry.load("cdm_backend", name))
 
 
 def _reason(score: Any) -> dict[str, Any]:

@@ -33,6 +33,7 @@ METRICS = (
     "table_edit",
     "read_order_edit",
 )
+OWN_CDM = "native"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +48,37 @@ class PreparedPage:
 class OmniDocBenchV16:
     """OmniDocBench v1.6 end to end, equal to the official evaluator at commit 9dc1dec.
 
-    `latex_tables` says what turns LaTeX tables into HTML; it is part of every signature.
+    `latex_tables` says what turns LaTeX tables into HTML; it is part of every signature. `cdm_backend` names what
+    computes CDM; another than our own is part of the signature too.
     """
 
     latex_tables: LatexTables = field(default_factory=lambda: LatexTables(latex_table_backend()))
+    cdm_backend: str = OWN_CDM
     name: str = "omnidocbench-1.6"
     metrics: tuple[str, ...] = METRICS
 
     def configured(self, options: Mapping[str, str]) -> OmniDocBenchV16:
         """This protocol with other options. Raises UserError for one that it does not have."""
+        known: dict[str, list[str]] = {
+            "latex_tables": [str(choice) for choice in LatexTables],
+            "cdm_backend": registry.names("cdm_backend"),
+        }
         for name, value in options.items():
-            if name != "latex_tables":
-                raise unknown_name("option of the protocol", name, ["latex_tables"])
-            if value not in list(LatexTables):
-                raise unknown_name("converter of LaTeX tables", value, list(LatexTables))
+            if name not in known:
+                raise unknown_name("option of the protocol", name, known)
+            if value not in known[name]:
+                raise unknown_name(f"value of {name}", value, known[name])
         choice = LatexTables(options.get("latex_tables", self.latex_tables))
-        return replace(self, latex_tables=LatexTables(latex_table_backend(choice)))
+        return replace(
+            self,
+            latex_tables=LatexTables(latex_table_backend(choice)),
+            cdm_backend=options.get("cdm_backend", self.cdm_backend),
+        )
 
     def options(self) -> dict[str, str]:
         """What a signature says besides the protocol's name."""
-        return {"latex_tables": str(self.latex_tables)}
+        backend = {} if self.cdm_backend == OWN_CDM else {"cdm": self.cdm_backend}
+        return {"latex_tables": str(self.latex_tables), **backend}
 
     def prepare(self, truth: GroundTruth) -> PreparedPage:
         """What a page asks for, small enough to be sent to a worker."""
@@ -93,7 +105,10 @@ class OmniDocBenchV16:
         self, results: Sequence[PageResult], *, workers: int, progress: Callable[[int, int], None]
     ) -> list[PageResult]:
         """The results with CDM."""
-        return with_cdm(results, registry.load("metric", CDM), workers=workers, progress=progress)
+        metric = registry.load("metric", CDM)
+        if self.cdm_backend != OWN_CDM:
+            metric = metric.using(registry.load("cdm_backend", self.cdm_backend))
+        return with_cdm(results, metric, workers=workers, progress=progress)
 
     def figures(self, truths: Sequence[GroundTruth], results: Sequence[PageResult], *, cdm: bool) -> Figures:
         """Everything that is said about a data set."""
