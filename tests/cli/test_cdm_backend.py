@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -30,8 +30,11 @@ BACKEND = Constant()
 
 
 @pytest.fixture
-def _constant(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.BUILTIN["cdm_backend"], "constant", f"{__name__}:BACKEND")
+def _constant(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setitem(registry.BUILTIN["cdm_backend"], "constant", f"{__name__}:BACKEND")
+        registry.targets.cache_clear()
+        yield
     registry.targets.cache_clear()
 
 
