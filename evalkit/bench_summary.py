@@ -13,6 +13,7 @@ from evalkit.dataset import Dataset
 from evalkit.errors import UserError
 from evalkit.requests_log import FILE, Session, read_branches, read_requests, read_rows, read_samples, read_sessions
 from evalkit.store import read_json, read_jsonl, write_json, write_jsonl
+from evalkit.text_equality import TextEquality, text_equality
 from evalkit.types import (
     Load,
     Observation,
@@ -44,12 +45,16 @@ def write_bench_summary(
     that the user lets the run break. Raises UserError without an infer stage or for an unknown rule.
     """
     observation = observe(run)
+    equality: TextEquality | None = None
     if dataset is not None:
         observation = replace(observation, groups=page_groups(dataset))
     if baseline is not None:
-        observation = replace(observation, reference=tuple(_reference(baseline, observation)))
+        other = _reference(baseline, observation)
+        equality = text_equality(run, baseline, observation, other)
+        observation = replace(observation, reference=other.outputs)
     summary = summarize(observation, allowed)
     summary["baseline_run"] = str(baseline) if baseline is not None else None
+    summary["text_equality"] = equality
     for name, figures in (("pages", "page_rows"), ("branches", "branch_rows")):
         rows = registry.load("figures", figures)(observation)
         write_jsonl(run / FOLDER / f"{name}.jsonl", f"evalkit.bench_{name}", VERSION, rows)
@@ -212,8 +217,8 @@ def _markdown_chars(run: Path) -> dict[str, int]:
     return {row["page_id"]: len("".join((row.get("markdown") or "").split())) for row in rows}
 
 
-def _reference(baseline: Path, observation: Observation) -> list[RawOutput]:
-    """The baseline's outputs. Raises UserError when the two runs must not be compared."""
+def _reference(baseline: Path, observation: Observation) -> Observation:
+    """What the baseline's run saw. Raises UserError when the two runs must not be compared."""
     other = observe(baseline)
     mode = observation.facts.mode if observation.facts is not None else None
     other_mode = other.facts.mode if other.facts is not None else None
@@ -221,7 +226,7 @@ def _reference(baseline: Path, observation: Observation) -> list[RawOutput]:
         raise UserError(f"{baseline}: made in mode {other_mode}, this run in mode {mode}; they are not compared")
     if other.load != observation.load:
         raise UserError(f"{baseline}: made with {other.load}, this run with {observation.load}; they are not compared")
-    return list(other.outputs)
+    return other
 
 
 def in_emulated_time(observation: Observation) -> Observation:

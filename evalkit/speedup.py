@@ -19,7 +19,8 @@ class SpeedupRow:
     """One system against its baseline. Ratios are own / baseline, None where a figure is missing.
 
     `latency` is baseline / own, page by page: geometric mean with its 95 % interval. `steps` is how many tokens one
-    of the steps that follow one another brings. `valid` when both runs are.
+    of the steps that follow one another brings. `valid` when both runs are. `accepted_length` is the system's own;
+    `text_equality` says how far its answers are the baseline's (`evalkit.text_equality.TextEquality`).
     """
 
     system: str
@@ -33,6 +34,8 @@ class SpeedupRow:
     latency: float | None
     latency_interval: tuple[float, float] | None
     steps: float | None
+    accepted_length: float | None = None
+    text_equality: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ def _row(summary: Mapping[str, Any], base: Mapping[str, Any]) -> SpeedupRow:
         latency=paired.get("geometric_mean"),
         latency_interval=(interval[0], interval[1]) if interval else None,
         steps=summary["figures"]["step_speedup"]["value"],
+        accepted_length=summary["figures"].get("accepted_length", {}).get("value"),
+        text_equality=summary.get("text_equality"),
     )
 
 
