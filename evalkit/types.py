@@ -388,6 +388,8 @@ class InferSettings:
     `warmup` pages are sent before the clock starts and are not among the timed pages. `check_client` drives the same
     bodies against a loopback stub afterwards, to show that the client was not the bottleneck. `launch` is what the
     launcher knows of the server (version, flags, and `differences` from what was asked).
+    `preflight` sends the page with the largest image once beforehand; `sample_alone` ok pages are asked again one at a
+    time afterwards, to see whether requests side by side change an answer. Both lie outside what is timed.
     """
 
     system: System
@@ -403,6 +405,8 @@ class InferSettings:
     sample_every_s: float = 0.2
     check_client: bool = True
     launch: Mapping[str, Any] = field(default_factory=dict)
+    preflight: bool = True
+    sample_alone: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,7 +504,7 @@ class Figure:
 class ValidityCheck:
     """One rule of measurement hygiene: its value beside its limit. `passed` is None where it cannot be checked.
 
-    A run with a failed check is invalid unless `allowed` (the user named the rule).
+    A run with a failed check is invalid unless `allowed` (the user named the rule) or the check only `advises`.
     """
 
     name: str
@@ -509,6 +513,7 @@ class ValidityCheck:
     limit: float | str | None
     explanation: str
     allowed: bool = False
+    advises: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ TOKEN_DISAGREEMENT_WARN = 0.01
 LAG_SHARE_MAX = 0.05
 HEADROOM_MIN = 5.0
 WAVES_MIN = 4
+ALONE_EQUAL_MIN = 1.0
+ALONE_SIMILARITY_MIN = 0.5
 
 
 def checks(observation: Observation, allowed: Collection[str] = ()) -> list[ValidityCheck]:
@@ -43,12 +45,13 @@ def names() -> list[str]:
         "client_headroom",
         "server_as_asked",
         "server_to_itself",
+        "same_alone",
     ]
 
 
 def invalidates(check: ValidityCheck) -> bool:
     """Whether a check makes its run invalid."""
-    return check.passed is False and not check.allowed
+    return check.passed is False and not check.allowed and not check.advises
 
 
 def advice(observation: Observation) -> list[str]:
@@ -66,6 +69,12 @@ def advice(observation: Observation) -> list[str]:
     ):
         if value is not None and TOKEN_DISAGREEMENT_WARN < value <= TOKEN_DISAGREEMENT_MAX:
             lines.append(f"usage and {name} disagree on the output tokens by {value:.1%}")
+    alone = _client(observation).get("alone")
+    if alone and alone["differing"]:
+        lines.append(
+            f"{len(alone['differing'])} of {alone['pages']} pages asked again alone were answered differently "
+            f"(similarity {alone['similarity']:.3f}): the answers depend on what runs beside them"
+        )
     return lines
 
 
@@ -88,6 +97,7 @@ def _of_a_server(observation: Observation) -> list[ValidityCheck]:
         _headroom(observation),
         _server_as_asked(observation),
         _to_itself(observation),
+        _same_alone(observation),
     ]
 
 
@@ -185,3 +195,17 @@ def _to_itself(observation: Observation) -> ValidityCheck:
     sent = sum(output.send_s is not None for output in observation.outputs)
     others = None if requests is None else max(0.0, requests - sent)
     return _limit("server_to_itself", others, 0.0, text)
+
+
+def _same_alone(observation: Observation) -> ValidityCheck:
+    """Batching may change numerics, so that a few other words only advise; another page's answer invalidates."""
+    text = (
+        "share of some pages whose answer is the same when they are asked again one at a time; "
+        f"answers less than {ALONE_SIMILARITY_MIN:g} alike may be those of other pages and make the run invalid"
+    )
+    alone = _client(observation).get("alone")
+    if not alone or not alone["pages"]:
+        return ValidityCheck("same_alone", None, None, ALONE_EQUAL_MIN, text)
+    share = alone["equal"] / alone["pages"]
+    advises = alone["lowest_similarity"] >= ALONE_SIMILARITY_MIN
+    return ValidityCheck("same_alone", share >= ALONE_EQUAL_MIN, share, ALONE_EQUAL_MIN, text, advises=advises)

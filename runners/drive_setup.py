@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalkit.errors import UserError
-from evalkit.types import FinishState, InferSettings, RawOutput, System
+from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, System
 from runners.chat_body import store_bodies
 from runners.client_process import Client, ClientTask
 from runners.http_exchange import Endpoint
@@ -58,15 +58,34 @@ def warm_up(system: System, settings: InferSettings, headers: Mapping[str, str],
     if not settings.warmup:
         notes.append("no warm-up: no page outside the timed ones was given")
         return {"pages": [], "ok": 0}
+    count = len(settings.warmup)
+    outputs = ask_untimed(system, settings, headers, settings.warmup, concurrency=count)
+    good = sum(output.state in {FinishState.OK, FinishState.TRUNCATED} for output in outputs)
+    if good < count:
+        reasons = sorted({output.reason or "" for output in outputs if output.reason})
+        notes.append(f"{count - good} of {count} warm-up pages failed: {'; '.join(reasons)[:300]}")
+    return {"pages": [job.page.page_id for job in settings.warmup], "ok": good}
+
+
+def ask_untimed(
+    system: System,
+    settings: InferSettings,
+    headers: Mapping[str, str],
+    pages: Sequence[PageJob],
+    *,
+    concurrency: int = 1,
+    salt: str | None = None,
+) -> list[RawOutput]:
+    """The answers to pages outside the timed drive; a server that is gone leaves some out."""
     outputs: list[RawOutput] = []
-    bodies, slots = store_bodies(system, settings.warmup, stream=settings.stream)
+    bodies, slots = store_bodies(system, pages, stream=settings.stream, salt=salt)
     board = Board.create(len(settings.endpoints))
     task = ClientTask(
         process=0,
         processes=1,
         endpoints=tuple(settings.endpoints),
         slots=slots,
-        concurrency=len(slots),
+        concurrency=concurrency,
         timeout_s=settings.timeout_s,
         stream=settings.stream,
         headers=headers,
@@ -76,11 +95,7 @@ def warm_up(system: System, settings: InferSettings, headers: Mapping[str, str],
     finally:
         bodies.close()
         board.close()
-    good = sum(output.state in {FinishState.OK, FinishState.TRUNCATED} for output in outputs)
-    if good < len(slots):
-        reasons = sorted({output.reason or "" for output in outputs if output.reason})
-        notes.append(f"{len(slots) - good} of {len(slots)} warm-up pages failed: {'; '.join(reasons)[:300]}")
-    return {"pages": [job.page.page_id for job in settings.warmup], "ok": good}
+    return outputs
 
 
 def prepare_caches(

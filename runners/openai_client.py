@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evalkit.types import BranchTokens, FinishState, InferSettings, PageJob, RawOutput, RunFacts, Sample, System
+from runners.asked_alone import asked_alone
 from runners.branch_tokens import count_branches
 from runners.chat_body import BodyStore, store_bodies
 from runners.client_pool import ClientPool, ClientReport, lag_quantile_s
@@ -16,6 +17,7 @@ from runners.drive_setup import auth_headers, endpoints_of, prepare_caches, warm
 from runners.headroom import headroom_pps
 from runners.http_exchange import Endpoint
 from runners.load import arrival_times_s, check_load, ordered, process_count
+from runners.preflight import preflight
 from runners.server_facts import read_facts, wait_idle
 from runners.server_metrics import MetricsReader, MetricsSampler
 from runners.telemetry import TelemetrySampler
@@ -37,12 +39,16 @@ class OpenAiRunner:
         reader = MetricsReader(endpoints, headers)
         notes: list[str] = []
         warmup = warm_up(system, settings, headers, notes)
+        largest = preflight(system, settings, headers, pages, facts[0], notes)
         if not wait_idle(reader.outstanding):
             notes.append("other requests were running on the server when the drive began")
         cache = prepare_caches(settings, endpoints, headers, facts[0], notes)
         answers: dict[str, str] = {}
+        good: set[str] = set()
 
         def on_output(output: RawOutput) -> None:
+            if output.state is FinishState.OK:
+                good.add(output.page_id)
             if output.state in {FinishState.OK, FinishState.TRUNCATED} and output.text:
                 answers[output.page_id] = output.text
             on_result(output)
@@ -50,7 +56,11 @@ class OpenAiRunner:
         drive = _Drive(system, settings, headers, endpoints, reader)
         seen = drive.run(ordered(pages, settings.order, settings.seed), cache["salt"], on_output)
         branches = _branches(system, answers, endpoints[0], headers)
-        notes += _unfinished(seen.reports, endpoints[0])
+        unfinished = _unfinished(seen.reports, endpoints[0])
+        alone = None
+        if not unfinished:
+            texts = {page_id: text for page_id, text in answers.items() if page_id in good}
+            alone = asked_alone(system, settings, headers, pages, texts, salted=cache["salt"] is not None)
         return RunFacts(
             mode="server",
             anchor_unix_s=seen.anchor_unix_s,
@@ -61,13 +71,14 @@ class OpenAiRunner:
                 "model": system.serve.model,
                 "cache": cache,
                 "warmup": warmup,
+                "preflight": largest,
                 "telemetry": seen.telemetry,
                 "launch": settings.launch,
                 "differences": settings.launch.get("differences"),
             },
-            client={**_client_facts(seen.reports), "stub_pps": seen.stub_pps},
+            client={**_client_facts(seen.reports), "stub_pps": seen.stub_pps, "alone": alone},
             samples=seen.samples,
-            notes=tuple(notes),
+            notes=(*notes, *unfinished),
             branches=branches,
         )
 

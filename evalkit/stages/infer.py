@@ -28,7 +28,17 @@ from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFac
 
 STAGE_VERSION = 1
 FAILED = frozenset({FinishState.ERROR, FinishState.TIMEOUT})
-FREE_TO_CHANGE = ("endpoints", "timeout_s", "processes", "warmup", "sample_every_s", "check_client", "launch")
+FREE_TO_CHANGE = (
+    "endpoints",
+    "timeout_s",
+    "processes",
+    "warmup",
+    "sample_every_s",
+    "check_client",
+    "launch",
+    "preflight",
+    "sample_alone",
+)
 """Settings in which a resumed drive may differ from the first."""
 
 

@@ -38,13 +38,13 @@ def test_pages_are_answered_and_said(
         )
         assert told["provenance"] == "measured"
         assert told["figures"]["pps"] > 0
-        assert len(server.requests) == 3 + 2  # and two warm-up pages
+        assert len(server.requests) == 2 + 1 + 3 + 3  # warm-up, the largest page, the pages, and all of them alone
         assert infer(tmp_path / "run", server.url) == 0
         lines = capsys.readouterr().out.splitlines()
         assert lines[0] == f"{tmp_path}/run/infer: 3 pages: 3 ok"
         assert lines[1].split()[0] == "pps"
         assert (tmp_path / "run/bench/summary.json").exists()
-        assert len(server.requests) == 5
+        assert len(server.requests) == 9
 
 
 def test_several_loads_are_compared(tmp_path: Path, server: FakeChatServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -334,7 +334,9 @@ def test_pages_are_grouped_by_every_attribute() -> None:
     ]
 
 
-HEALTHY = {"lag_p99_s": 0.001, "stub_pps": 100.0}
+ALONE = {"pages": 3, "equal": 3, "differing": [], "similarity": 1.0, "lowest_similarity": 1.0, "failed": {}}
+MIXED = ALONE | {"equal": 2, "differing": ["p2"], "similarity": 0.75, "lowest_similarity": 0.25}
+HEALTHY = {"lag_p99_s": 0.001, "stub_pps": 100.0, "alone": ALONE}
 COUNTED = ({"generation_tokens": 0.0, "prefix_cache_hits": 0.0, "prefix_cache_queries": 0.0, "request_success": 5.0},)
 
 
@@ -342,7 +344,7 @@ def healthy(*outputs: RawOutput, client: Mapping[str, Any] = HEALTHY, **last: fl
     end = {"generation_tokens": 180.0, "prefix_cache_hits": 0.0, "prefix_cache_queries": 400.0, "request_success": 9.0}
     samples = (Sample(0.0, "server", COUNTED[0]), Sample(11.0, "server", end | last))
     branches = tuple(BranchTokens(o.page_id, o.tokens.output or 0, 0) for o in outputs)
-    server = {"differences": []}
+    server: dict[str, Any] = {"differences": []}
     facts = RunFacts("server", 0.0, samples=samples, client=client, server=server, branches=branches)
     return seen(*outputs, facts=facts)
 
@@ -364,6 +366,7 @@ BROKEN: list[tuple[str, str, Observation]] = [
     ("client_lag", "a busy client", healthy(*FOUR, client={"lag_p99_s": 0.9, "stub_pps": 100.0})),
     ("client_headroom", "a slow client", healthy(*FOUR, client={"lag_p99_s": 0.0, "stub_pps": 1.9})),
     ("server_to_itself", "someone else's requests", healthy(*FOUR, request_success=10.0)),
+    ("same_alone", "one page with another's answer", healthy(*FOUR, client=HEALTHY | {"alone": MIXED})),
 ]
 
 
@@ -395,6 +398,7 @@ def test_a_server_that_tells_nothing_leaves_rules_unchecked() -> None:
         "client_headroom",
         "server_as_asked",
         "server_to_itself",
+        "same_alone",
     ]
 
 
@@ -402,6 +406,16 @@ def test_too_few_pages_and_small_disagreement_are_advice() -> None:
     lines = validity.advice(healthy(*FOUR, generation_tokens=184.0))
     assert any("4 pages are fewer than 4 x 2 in flight" in line for line in lines)
     assert any("counter disagree on the output tokens by 2.2%" in line for line in lines)
+
+
+def test_other_words_alone_advise_and_do_not_invalidate() -> None:
+    alone = MIXED | {"similarity": 0.99, "lowest_similarity": 0.97}
+    observation = healthy(*FOUR, client=HEALTHY | {"alone": alone})
+    (check,) = [check for check in validity.checks(observation) if check.name == "same_alone"]
+    assert check.value == pytest.approx(2 / 3)
+    assert check.passed is False
+    assert not validity.invalidates(check)
+    assert any("1 of 3 pages asked again alone" in line for line in validity.advice(observation))
 
 
 def test_nothing_was_sent() -> None:

@@ -35,6 +35,8 @@ def drive(run: Path, name: str, pages: int = 20, faults: tuple[str, ...] = (), *
             timeout_s=changes.pop("timeout_s", 60.0),
             sample_every_s=0.05,
             check_client=False,
+            preflight=False,
+            sample_alone=0,
             **changes,
         )
         infer(run, page_jobs(dataset, pages), settings)

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.errors import UserError
-from evalkit.types import InferSettings, Load, RawOutput, RunFacts
+from evalkit.types import Load, RawOutput, RunFacts
 from runners.load import Board, arrival_times_s, check_load, ordered, process_count, slots_of
 from runners.openai_client import RUNNER
 from tests.fakes.chat_server import Answer, Behaviour, FakeChatServer, page_jobs, serving
-from tests.stages.test_infer import SYSTEM
+from tests.stages.test_infer import SYSTEM, settings
 
 
 def drive(urls: tuple[str, ...], jobs: list, **changes: object) -> tuple[list[RawOutput], RunFacts]:  # type: ignore[type-arg]
-    settings = InferSettings(SYSTEM, urls, Load(in_flight=4), timeout_s=20.0, check_client=False)
+    base = settings(urls[0] if urls else "")
     outputs: list[RawOutput] = []
-    facts = RUNNER.run(jobs, replace(settings, **changes), outputs.append)  # type: ignore[arg-type]
+    facts = RUNNER.run(jobs, replace(base, endpoints=urls, **changes), outputs.append)  # type: ignore[arg-type]
     return outputs, facts
 
 

@@ -40,7 +40,15 @@ SYSTEM = System(
 
 
 def settings(url: str, **changes: object) -> InferSettings:
-    base = InferSettings(system=SYSTEM, endpoints=(url,), load=Load(in_flight=4), timeout_s=20.0, check_client=False)
+    base = InferSettings(
+        system=SYSTEM,
+        endpoints=(url,),
+        load=Load(in_flight=4),
+        timeout_s=20.0,
+        check_client=False,
+        preflight=False,
+        sample_alone=0,
+    )
     return replace(base, **changes)  # type: ignore[arg-type]
 
 

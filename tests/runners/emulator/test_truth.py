@@ -48,7 +48,12 @@ def drive(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     jobs = page_jobs(load_dataset("mini"), None)
     with EmulatorServer(STREAMS, speed=SPEED, deployment_name=request.param, model=system.serve.model) as server:
         settings = InferSettings(
-            system=system, endpoints=(server.url,), load=Load(in_flight=28), check_client=False, warmup=()
+            system=system,
+            endpoints=(server.url,),
+            load=Load(in_flight=28),
+            check_client=False,
+            preflight=False,
+            sample_alone=0,
         )
         infer(folder, jobs, settings)
         return Drive(to_plain(summarize(observe(folder))), server.trace())
