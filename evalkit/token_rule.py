@@ -9,6 +9,9 @@ import re
 
 TILE_PX, TOKENS_A_TILE, MOST_TILES = 448, 256, 24
 LETTERS_A_TOKEN = 5
+PROMPT_TOKENS = {"fork": 52, "plain": 50}
+"""Tokens of HPD-Parsing's two prompts with its system text, by the same rule."""
+
 PIECE = re.compile(r"<BLOCK>|<CHILD>|<FORK>|[A-Za-z]+|\d|\s+|[一-鿿]+|.", re.DOTALL)
 GRIDS = [(columns, rows) for columns in range(1, 25) for rows in range(1, 25) if columns * rows <= MOST_TILES]
 
@@ -34,6 +37,11 @@ def tile_grid(width_px: int, height_px: int) -> tuple[int, int]:
     close = [grid for grid in GRIDS if abs(grid[0] / grid[1] - shape) <= 0.2] or GRIDS
     nearest = sorted(close, key=lambda grid: (abs(width_px * height_px - grid[0] * grid[1] * TILE_PX**2), grid))
     return min(nearest[:3], key=lambda grid: abs(grid[0] / grid[1] - shape))
+
+
+def request_tokens(width_px: int, height_px: int, mode: str) -> int:
+    """Input tokens of a request to HPD-Parsing: the image and the prompt of a mode (fork or plain)."""
+    return image_tokens(width_px, height_px) + PROMPT_TOKENS[mode]
 
 
 def image_tokens(width_px: int, height_px: int) -> int:

@@ -15,11 +15,10 @@ from typing import Any
 
 from evalkit.dataset import Dataset
 from evalkit.store import read_json, sha256_file, write_json, write_jsonl
-from evalkit.token_rule import image_tokens, text_tokens
+from evalkit.token_rule import request_tokens, text_tokens
 from evalkit.types import Block, BlockKind, GroundTruth, Page
 
 SCHEMA, VERSION = "evalkit.recorded_streams", 1
-PROMPT_TOKENS = {"fork": 52, "plain": 50}
 MISREAD_EVERY = 300  # one letter in so many is read wrong, so that reports have differences to show
 DEFAULT_PX = 1000
 TYPES = {
@@ -72,14 +71,14 @@ def stream_row(truth: GroundTruth, image_sha256: str) -> dict[str, Any]:
     said = list(_said(truth, random.Random(truth.page.page_id)))
     text = "".join(item.header + ("" if item.content is None else f"<CHILD>{item.content}") for item in said)
     page = truth.page
-    image = image_tokens(page.width_px or DEFAULT_PX, page.height_px or DEFAULT_PX)
+    size = (page.width_px or DEFAULT_PX, page.height_px or DEFAULT_PX)
     return {
         "page_id": page.page_id,
         "image_sha256": image_sha256,
-        "fork": {"text": text, **_fork_counts(said, image + PROMPT_TOKENS["fork"])},
+        "fork": {"text": text, **_fork_counts(said, request_tokens(*size, "fork"))},
         "plain": {
             "text": text,
-            "tokens": {"input": image + PROMPT_TOKENS["plain"], "output": text_tokens(text) + 1},
+            "tokens": {"input": request_tokens(*size, "plain"), "output": text_tokens(text) + 1},
         },
     }
 

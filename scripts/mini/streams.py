@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from evalkit.token_rule import request_tokens, text_tokens
+
 from .sheet import Sheet, box_of
 from .table import html_of
-from .tokens import input_tokens, text_tokens
 
 HEADER = {"schema": "evalkit.recorded_streams", "version": 1}
 TYPES = {
@@ -60,8 +61,8 @@ def stream_row(sheet: Sheet, image_sha256: str) -> dict[str, Any]:
     return {
         "page_id": sheet.name,
         "image_sha256": image_sha256,
-        "fork": _fork(fork, input_tokens(*size, "fork")),
-        "plain": _plain(plain, input_tokens(*size, "plain")),
+        "fork": _fork(fork, request_tokens(*size, "fork")),
+        "plain": _plain(plain, request_tokens(*size, "plain")),
     }
 
 

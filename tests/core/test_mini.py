@@ -173,11 +173,3 @@ def test_the_generator_makes_these_pages(
     assert {key: made.streams[key] for key in ("fork", "plain")} == {
         key: streams[page][key] for key in ("fork", "plain")
     }
-
-
-@pytest.mark.parametrize(
-    ("size", "grid"), [((514, 64), (8, 1)), ((760, 865), (2, 2)), ((248, 193), (5, 4)), ((720, 1150), (2, 3))]
-)
-def test_tile_rule(generator: Any, size: tuple[int, int], grid: tuple[int, int]) -> None:
-    """Pairs that the model's card gives."""
-    assert importlib.import_module("mini.tokens").tile_grid(*size) == grid
