@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalkit.types import ValidityCheck
 from reports.columns import hardware
 from reports.run_files import Run
 
@@ -171,14 +172,19 @@ def figures(run: Run) -> list[ShownFigure]:
 
 def checks(run: Run) -> Sequence[Mapping[str, str]]:
     """The rules of measurement with their state as a word."""
-    words = {True: "kept", False: "broken", None: "not checked"}
     return [
         {
             "name": check.name.replace("_", " "),
-            "state": "waived" if check.allowed and check.passed is False else words[check.passed],
+            "state": _state(check),
             "value": plain_text(check.value) or "–",
             "limit": plain_text(check.limit) or "–",
             "explanation": check.explanation,
         }
         for check in (run.speed.checks if run.speed else ())
     ]
+
+
+def _state(check: ValidityCheck) -> str:
+    if check.passed is not False:
+        return "not checked" if check.passed is None else "kept"
+    return "waived" if check.allowed else "advice" if check.advises else "broken"

@@ -20,7 +20,7 @@ from reports.pictures.parts import step_counts
 from reports.pictures.phases import by_length
 from reports.published import published_table
 from reports.request_times import PhaseTimes, phase_times
-from reports.run_card import card, plain_text
+from reports.run_card import card, checks, plain_text
 from reports.run_files import read_run
 from tests.fakes.made_runs import MadeRun, Words, made_dataset, make_run
 
@@ -198,6 +198,25 @@ def test_run_card_names_data_prompt_flags_and_states(tmp_path: Path) -> None:
     assert facts["flags"] == "max-num-seqs 256"
     assert facts["requests"] == "ok 2"
     assert facts["time-outs"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("check", "state"),
+    [
+        ({"passed": True}, "kept"),
+        ({"passed": None}, "not checked"),
+        ({"passed": False}, "broken"),
+        ({"passed": False, "allowed": True}, "waived"),
+        ({"passed": False, "advises": True}, "advice"),
+        ({"passed": True, "advises": True}, "kept"),
+    ],
+)
+def test_run_card_says_how_each_rule_was_kept(tmp_path: Path, check: dict[str, bool | None], state: str) -> None:
+    folder = make_run(tmp_path / "run", made_dataset(tmp_path, 2), MadeRun(pages=2))
+    path = folder / "bench" / "summary.json"
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(summary | {"checks": [summary["checks"][0] | check]}), encoding="utf-8")
+    assert [row["state"] for row in checks(read_run(folder, "run"))] == [state]
 
 
 @pytest.mark.parametrize(
