@@ -230,7 +230,7 @@ def test_a_page_that_cannot_be_scored_costs_that_page(tmp_path: Path, monkeypatc
     ("options", "message"),
     [
         pytest.param({"protocol": "omnidocbench"}, "unknown protocol 'omnidocbench'", id="protocol"),
-        pytest.param({"options": {"latex_tables": "pandoc"}}, "unknown converter of LaTeX tables", id="converter"),
+        pytest.param({"options": {"latex_tables": "pandoc"}}, "unknown value of latex_tables", id="converter"),
         pytest.param({"options": {"match": "simple"}}, "unknown option of the protocol", id="option"),
         pytest.param({"workers": 0}, "--workers must be 1 or more", id="workers"),
     ],
