@@ -115,7 +115,7 @@ def test_several_servers_share_the_pages(tmp_path: Path) -> None:
     with serving(FakeChatServer()) as first, serving(FakeChatServer()) as second:
         outputs, facts = drive((first.url, second.url), page_jobs(tmp_path, 24), load=Load("closed", 8))
         assert len(first.pages) + len(second.pages) == 24
-        assert min(len(first.pages), len(second.pages)) >= 6
+        assert min(len(first.pages), len(second.pages)) >= 4  # the first eight go to the one with fewer outstanding
     assert Counter(output.extra["endpoint"] for output in outputs) == {0: len(first.pages), 1: len(second.pages)}
     assert facts.server["endpoints"] == [first.url, second.url]
 
