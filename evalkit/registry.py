@@ -108,6 +108,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "published": "runners.published.rows:catalog",
         "published_rows": "runners.published.rows:plain_rows",
         "published_layout": "runners.published.rows:layout_rows",
+        "install_environment": "runners.environments.install:install",
         "new_system": "runners.system_contract:new_system",
         "system_problems": "runners.system_contract:problems_of",
         "system_doctor": "runners.system_doctor:check_system",

@@ -336,7 +336,8 @@ class OutputFacts:
 class System:
     """One parser as it is run: a file of facts, no code.
 
-    `baseline` is the system that its speed-up is counted against. `command` is for the command runner. `published`
+    `baseline` is the system that its speed-up is counted against. `command` is for the command runner;
+    `environment` names the lock file of the environment that its program runs in. `published`
     are its names among the published figures. `layout` maps its block labels to the broad classes of PageIoU.
     """
 
@@ -351,6 +352,7 @@ class System:
     request: RequestFacts = RequestFacts()
     output: OutputFacts = OutputFacts()
     command: tuple[str, ...] = ()
+    environment: str | None = None
     published: tuple[str, ...] = ()
     notes: str | None = None
     layout: Mapping[str, str] = field(default_factory=dict)

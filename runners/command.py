@@ -20,7 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from evalkit.errors import ToolchainError, UserError
-from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFacts
+from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFacts, System
+from runners.environments.install import program_of
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 MAX_REASON = 300
@@ -33,7 +34,7 @@ class CommandRunner:
         self, pages: Sequence[PageJob], settings: InferSettings, on_result: Callable[[RawOutput], None]
     ) -> RunFacts:
         """Run the program for every page. Raises UserError or ToolchainError when it cannot be run at all."""
-        words = _checked(settings.system.name, settings.system.command)
+        words = _checked(settings.system)
         if any("{url}" in word for word in words) and not settings.endpoints:
             raise UserError(f"system {settings.system.name} talks to a server: give --endpoint URL")
         if settings.load.shape != "closed":
@@ -47,16 +48,19 @@ class CommandRunner:
         return RunFacts(mode="command", anchor_unix_s=anchor_unix_s, client={"command": list(words)})
 
 
-def _checked(name: str, words: Sequence[str]) -> Sequence[str]:
+def _checked(system: System) -> Sequence[str]:
+    words = system.command
     if not words or not any("{image}" in word for word in words):
         raise UserError(
-            f'system {name}: `command` must be a list of words with {{image}}, such as ["my-ocr", "{{image}}"]'
+            f'system {system.name}: `command` must be a list of words with {{image}}, such as ["my-ocr", "{{image}}"]'
         )
-    if shutil.which(words[0]) is None:
-        raise ToolchainError(
-            f"system {name}: the program {words[0]!r} is not on PATH; install it or give its full path"
-        )
-    return words
+    program = program_of(system)
+    if shutil.which(program) is None:
+        cure = "install it or give its full path"
+        if system.environment is not None:
+            cure = f"evalkit systems install {system.name}"
+        raise ToolchainError(f"system {system.name}: the program {program!r} is not on PATH; {cure}")
+    return [program, *words[1:]]
 
 
 class _Drive:

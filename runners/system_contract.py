@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evalkit.errors import InvalidFileError, UserError
 from evalkit.types import System
+from runners.environments.install import FOLDER as ENVIRONMENTS
 from runners.published.rows import published_rows
 from runners.systems import FOLDER, load_system, system_names
 from runners.two_stage.layouts import LAYOUTS
@@ -86,6 +87,8 @@ def _runner_problems(system: System) -> Iterator[str]:
             yield "serve.base_url must be an https address"
     if system.runner == "command" and not any("{image}" in word for word in system.command):
         yield 'command needs the word {image}, such as ["my-ocr", "{image}", "{output}"]'
+    if system.environment is not None and not (ENVIRONMENTS / f"{system.environment}.txt").is_file():
+        yield f"environment {system.environment!r} has no lock file"
     if system.runner == "local" and not system.command:
         yield 'command must name a parser of this machine, such as ["tesseract"]'
 

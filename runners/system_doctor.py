@@ -7,6 +7,7 @@ import os
 import shutil
 
 from evalkit.types import DoctorCheck, System
+from runners.environments.install import program_of
 from runners.parsers.doctor import check_liteparse, check_rapid_stack, check_tesseract
 from runners.systems import load_system
 
@@ -27,12 +28,13 @@ def check_system(name: str) -> list[DoctorCheck]:
 
 
 def _check_program(system: System) -> DoctorCheck:
-    program = system.command[0] if system.command else ""
+    program = program_of(system) if system.command else ""
     if shutil.which(program):
-        return DoctorCheck(system.name, "ok", f"the program {program} is on PATH")
-    return DoctorCheck(
-        system.name, "missing", f"the program {program!r} is not on PATH", "install it, or name it with a path"
-    )
+        return DoctorCheck(system.name, "ok", f"the program is {shutil.which(program)}")
+    cure = "install it, or name it with a path"
+    if system.environment is not None:
+        cure = f"evalkit systems install {system.name}"
+    return DoctorCheck(system.name, "missing", f"the program {program!r} is not on PATH", cure)
 
 
 def _check_key(system: System) -> list[DoctorCheck]:

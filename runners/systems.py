@@ -23,6 +23,7 @@ TOP_LEVEL = {
     "speculative": bool,
     "baseline": str,
     "command": list,
+    "environment": str,
     "published": list,
     "notes": str,
     "layout": dict,

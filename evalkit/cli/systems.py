@@ -9,14 +9,14 @@ HELP = """
 example: evalkit systems new my-parser
 
 `new NAME` writes systems/NAME.toml, a template to fill in. `check NAME` says in plain words what is wrong with a row;
-without names it checks every system. A system is found in ./systems, in the folders of $EVALKIT_SYSTEMS, or by the path
-of its file.
+without names it checks every system. `install NAME` makes the environment of a vendor's program from its lock file. A
+system is found in ./systems, in the folders of $EVALKIT_SYSTEMS, or by the path of its file.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("action", choices=("new", "check"), metavar="new|check", help="what to do")
+    parser.add_argument("action", choices=("new", "check", "install"), metavar="new|check|install", help="what to do")
     parser.add_argument("names", nargs="*", metavar="NAME", help="systems")
     parser.add_argument("--folder", type=Path, default=Path("systems"), metavar="DIR", help="where new rows go")
 
@@ -33,7 +33,22 @@ def run(args: argparse.Namespace) -> int:
             path = registry.load("catalog", "new_system")(name, args.folder)
             print(f"{path}: fill it in, then: evalkit systems check {name}")
         return 0
-    return _check(args.names)
+    return _install(args.names) if args.action == "install" else _check(args.names)
+
+
+def _install(names: list[str]) -> int:
+    from evalkit import registry
+    from evalkit.errors import UserError
+    from evalkit.progress import say
+
+    if not names:
+        raise UserError("give the system whose environment to make: evalkit systems install NAME")
+    for name in names:
+        environment = registry.load("catalog", "system")(name).environment
+        if environment is None:
+            raise UserError(f"system {name} needs no environment of its own")
+        print(registry.load("catalog", "install_environment")(environment, say))
+    return 0
 
 
 def _check(names: list[str]) -> int:

@@ -1,0 +1,1 @@
+"""Environments of vendors' programs: one lock file each, made on demand and apart from evalkit's own."""
