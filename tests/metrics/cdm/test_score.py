@@ -210,8 +210,8 @@ from metrics.cdm.score import NativeBackend
 
 if __name__ == "__main__":
     pool.FORMULAS_A_WORKER, pool.MIN_CHUNK = 1, 2
-    endless = [(r"\\csname x%d\\endcsname \\loop\\iftrue\\repeat" % index, "x") for index in range(4)]
-    NativeBackend(Path(sys.argv[1]), False).score_many(endless, workers=int(sys.argv[2]))
+    many = [(r"\\frac{a_{%d}}{b}+c^{%d}" % (index, index), "x") for index in range(4000)]
+    NativeBackend(Path(sys.argv[1]), False).score_many(many, workers=int(sys.argv[2]))
 """
 
 
@@ -229,7 +229,8 @@ def test_an_interrupt_leaves_nothing_behind(workshop: Workshop, cache: Path, tmp
         while child.poll() is None and not list(scratch.glob("evalkit-cdm-*/run-*/*.log")):
             select.select([], [], [], 0.05)
         child.send_signal(signal.SIGINT)
-        assert b"KeyboardInterrupt" in child.communicate(timeout=60)[1]
+        said = child.communicate(timeout=60)[1]
+        assert b"KeyboardInterrupt" in said, (child.returncode, said)
     finally:
         child.kill()
     assert list(scratch.iterdir()) == []
