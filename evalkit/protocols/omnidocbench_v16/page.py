@@ -10,6 +10,7 @@ from evalkit.protocols.omnidocbench_v16.extract.page import extract
 from evalkit.protocols.omnidocbench_v16.formula.choose import match_formulas
 from evalkit.protocols.omnidocbench_v16.formula.pool import formula_candidates
 from evalkit.protocols.omnidocbench_v16.gt_items import FORMULA, TEXT_CATEGORIES, GtPage
+from evalkit.protocols.omnidocbench_v16.match.lines import UNSCORED_TEXT
 from evalkit.protocols.omnidocbench_v16.match.pair import PairRecord
 from evalkit.protocols.omnidocbench_v16.match.quick import match_page as match_text_and_formulas
 from evalkit.protocols.omnidocbench_v16.match.simple import match_simple
@@ -23,22 +24,6 @@ from evalkit.protocols.omnidocbench_v16.waste import Waste, waste
 
 Pools = Mapping[str, Sequence[PredItem]]
 NOT_MIXED = frozenset({"html_table", "latex_table", "md2html_table", "formula_rescue"})
-# Captions, notes, page furniture: matched, so that they take their text away, but not scored.
-UNSCORED_TEXT = frozenset(
-    {
-        "figure_caption",
-        "figure_footnote",
-        "table_caption",
-        "table_footnote",
-        "code_algorithm",
-        "code_algorithm_caption",
-        "header",
-        "footer",
-        "page_footnote",
-        "page_number",
-        "equation_caption",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalkit.protocols.omnidocbench_v16.gt_items import FORMULA, TABLE, gt_page
-from evalkit.protocols.omnidocbench_v16.page import UNSCORED_TEXT
+from evalkit.protocols.omnidocbench_v16.match.lines import UNSCORED_TEXT
 from evalkit.protocols.omnidocbench_v16.records import GtItem
 from evalkit.types import BlockKind, GroundTruth
 

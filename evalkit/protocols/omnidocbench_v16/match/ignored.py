@@ -8,27 +8,11 @@ import numpy as np
 
 from evalkit.protocols.omnidocbench_v16.match.edits import costs_between
 from evalkit.protocols.omnidocbench_v16.match.groups import Group, settle
-from evalkit.protocols.omnidocbench_v16.match.lines import GtLines, PredLines
+from evalkit.protocols.omnidocbench_v16.match.lines import UNSCORED_TEXT, GtLines, PredLines
 from evalkit.protocols.omnidocbench_v16.match.pair import MatchRule
 from evalkit.protocols.omnidocbench_v16.match.run import Span
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
-
-IGNORED_CATEGORIES = frozenset(
-    {
-        "figure_caption",
-        "figure_footnote",
-        "table_caption",
-        "table_footnote",
-        "code_algorithm",
-        "code_algorithm_caption",
-        "header",
-        "footer",
-        "page_footnote",
-        "page_number",
-        "equation_caption",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +31,7 @@ def claim_ignored(gt: GtLines, pred: PredLines) -> IgnoredBlocks:
     Quirk: of several close pieces a line gets the last, not the closest. The other claimed pieces are paired with
     ignored lines that have none, at edit 1; a piece close to two lines is claimed once for each.
     """
-    lines = [line for line, category in enumerate(gt.categories) if category in IGNORED_CATEGORIES]
+    lines = [line for line, category in enumerate(gt.categories) if category in UNSCORED_TEXT]
     if not lines:
         return IgnoredBlocks((), frozenset())
     gts = [gt.norms[line] for line in lines]

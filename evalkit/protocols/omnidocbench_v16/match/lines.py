@@ -14,14 +14,8 @@ from evalkit.protocols.omnidocbench_v16.rules import rule
 FORMULA = "equation_isolated"
 Item = TypeVar("Item")
 TEXT_POOL = "text_all"
-TEXT_CATEGORIES = frozenset(
+UNSCORED_TEXT = frozenset(
     {
-        "text_block",
-        "title",
-        "code_txt",
-        "code_txt_caption",
-        "reference",
-        "equation_caption",
         "figure_caption",
         "figure_footnote",
         "table_caption",
@@ -32,8 +26,12 @@ TEXT_CATEGORIES = frozenset(
         "footer",
         "page_footnote",
         "page_number",
+        "equation_caption",
     }
 )
+"""Captions, notes, page furniture: matched, so that they take their text away, but not scored."""
+
+TEXT_CATEGORIES = UNSCORED_TEXT | {"code_txt", "code_txt_caption", "reference", "text_block", "title"}
 
 
 @dataclass(frozen=True, slots=True)

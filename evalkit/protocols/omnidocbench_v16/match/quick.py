@@ -10,8 +10,15 @@ from evalkit.protocols.omnidocbench_v16.match.assignment import assign
 from evalkit.protocols.omnidocbench_v16.match.contained import join_contained
 from evalkit.protocols.omnidocbench_v16.match.edits import costs_of, edit_counts
 from evalkit.protocols.omnidocbench_v16.match.groups import Group, group_edit, settle
-from evalkit.protocols.omnidocbench_v16.match.ignored import IGNORED_CATEGORIES, claim_ignored
-from evalkit.protocols.omnidocbench_v16.match.lines import FORMULA, GtLines, PredLines, gt_lines, pred_lines
+from evalkit.protocols.omnidocbench_v16.match.ignored import claim_ignored
+from evalkit.protocols.omnidocbench_v16.match.lines import (
+    FORMULA,
+    UNSCORED_TEXT,
+    GtLines,
+    PredLines,
+    gt_lines,
+    pred_lines,
+)
 from evalkit.protocols.omnidocbench_v16.match.official_time import containing_seconds
 from evalkit.protocols.omnidocbench_v16.match.overlaps import disjoint_runs
 from evalkit.protocols.omnidocbench_v16.match.pair import MatchRule, PairRecord
@@ -80,7 +87,7 @@ def _match_scored(gt: GtLines, pred: PredLines, claimed: frozenset[int]) -> tupl
 
     Also the official's seconds for joining pieces and for looking for contained lines.
     """
-    lines = [line for line, category in enumerate(gt.categories) if category not in IGNORED_CATEGORIES]
+    lines = [line for line, category in enumerate(gt.categories) if category not in UNSCORED_TEXT]
     pieces = [piece for piece in range(len(pred.norms)) if piece not in claimed]
     gts = [gt.norms[line] for line in lines]
     preds = [pred.norms[piece] for piece in pieces]
