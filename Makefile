@@ -15,7 +15,7 @@ DATASET ?=
 OUT     ?=
 LIMIT   ?=
 ARGS    ?=
-BENCH_OPTIONS = $(if $(BS),--bs $(BS)) $(if $(SYSTEMS),--systems "$(SYSTEMS)") $(if $(DATASET),--dataset "$(DATASET)") \
+BENCH_OPTIONS = $(if $(BS),--bs "$(BS)") $(if $(SYSTEMS),--systems "$(SYSTEMS)") $(if $(DATASET),--dataset "$(DATASET)") \
 	$(if $(OUT),--out "$(OUT)") $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
 
 # Variables of `make gate` and `make report`.
@@ -36,7 +36,7 @@ setup: ## make the environment: Python packages, and with root the TeX and Tesse
 setup-test:
 	@scripts/setup.sh test $(VENV)
 
-bench: setup ## run the benchmark: serve, infer, convert, score, report (BS= SYSTEMS= DATASET= OUT= LIMIT=)
+bench: setup ## run the benchmark: serve, infer, convert, score, report (BS=16 or BS=1,16,512 SYSTEMS= DATASET= OUT= LIMIT= ARGS=)
 	@$(EVALKIT) bench $(BENCH_OPTIONS)
 
 test: setup-test ## run the tests with coverage

@@ -45,12 +45,19 @@ __all__ = [
 Source = str | Path
 
 
-def bench(dataset: str = "mini", systems: Sequence[str] = (), **options: Any) -> BenchResult:
-    """The main job over several systems; `options` are the fields of `evalkit.stages.bench.BenchPlan`."""
+def bench(
+    dataset: str = "mini", systems: Sequence[str] = (), *, in_flight: int | Sequence[int] = 16, **options: Any
+) -> BenchResult:
+    """The main job over several systems, scored at the largest load of those in flight.
+
+    `options` are the fields of `evalkit.stages.bench.BenchPlan`, of which `load` says more than `in_flight` can.
+    """
+    from evalkit.load_plan import LoadPlan
     from evalkit.stages.bench import BenchPlan
     from evalkit.stages.bench import bench as run
 
-    return run(BenchPlan(dataset=dataset, systems=tuple(systems), **options))
+    sizes = (in_flight,) if isinstance(in_flight, int) else tuple(in_flight)
+    return run(BenchPlan(dataset=dataset, systems=tuple(systems), **{"load": LoadPlan(sizes), **options}))
 
 
 def infer(
@@ -99,14 +106,24 @@ def sweep(
     in_flight: Sequence[int],
     **settings: Any,
 ) -> Sweep:
-    """Drive a data set's pages once at each number of requests in flight, in folders `run`/bs-N."""
-    from evalkit.load_sweep import sweep as drive
+    """Drive a data set's pages once at each of some loads in flight: the largest in `run`, others in `run`/bs-N."""
+    from evalkit.load_plan import LoadPlan
+    from evalkit.load_sweep import Drives
+    from evalkit.load_sweep import sweep as drive_all
     from evalkit.page_jobs import page_jobs
-    from evalkit.types import InferSettings
+    from evalkit.stages.infer import infer as drive
+    from evalkit.types import InferSettings, Load
 
-    facts = InferSettings(registry.load("catalog", "system")(system), tuple(endpoints), **settings)
     loaded = _dataset(dataset)
-    return drive(Path(run), page_jobs(loaded), facts, in_flight, loaded)
+    jobs = page_jobs(loaded)
+
+    def point(folder: Path, load: Load) -> InferReport:
+        asked = {"timeout_s": load.page_timeout_s(), **settings, "load": load}
+        return drive(folder, jobs, InferSettings(registry.load("catalog", "system")(system), tuple(endpoints), **asked))
+
+    plan = LoadPlan(tuple(in_flight))
+    plan.check(len(jobs))
+    return drive_all(Drives(Path(run), point, len(jobs), loaded), plan)
 
 
 def convert(run: Source, dataset: Source | Dataset, converter: str, variant: str | None = None) -> ConvertReport:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from evalkit.bench_summary import write_bench_summary
 from evalkit.dataset import Dataset
 from evalkit.errors import UserError
-from evalkit.stages.infer import infer
+from evalkit.load_plan import LoadPlan, check_figure
+from evalkit.load_table import SHOWN
+from evalkit.requests_log import read_sessions
 from evalkit.store import write_json
-from evalkit.types import InferSettings, PageJob
+from evalkit.types import Load
 
 FILE = "sweep.json"
 VERSION = 1
 AGREEMENT_FILE = "agreement.json"
 AGREE_WITHIN = 0.05
 AGREEING = ("pps", "tps")
-SHOWN = ("pps", "pps_full", "full_load_share", "tps", "latency_p50_s", "latency_p95_s", "ttft_p50_s", "steps_per_page")
+HERE = "."
+"""The folder of the main drive, as named in the files of a sweep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,93 +56,118 @@ class Agreement:
     reasons: tuple[str, ...]
 
 
-class Sweeper:
-    """Runs points of one sweep in folders bs-N of a run; a point that is done is not run again."""
+class Drive(Protocol):
+    """What drives the pages once at a load into a folder; one that is done there is not repeated."""
 
-    def __init__(self, run: Path, pages: Sequence[PageJob], settings: InferSettings, dataset: Dataset | None) -> None:
-        self._run = run
-        self._pages = pages
-        self._settings = settings
-        self._dataset = dataset
+    def __call__(self, folder: Path, load: Load, /) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Drives:
+    """Where the drives of one system lie, how they are made, and what their figures are counted against.
+
+    The main drive lies in `run` itself, others in folders of it. `baseline` is the run folder of the baseline, whose
+    drive at the same load, where there is one, is the reference. `allowed` names rules that may be broken.
+    """
+
+    run: Path
+    drive: Drive
+    pages: int
+    dataset: Dataset | None = None
+    baseline: Path | None = None
+    allowed: tuple[str, ...] = ()
+
+    def point(self, load: Load, name: str) -> SweepPoint:
+        """Drive at a load into the folder of that name, and work out its figures."""
+        folder = self.run / name
+        self.drive(folder, load)
+        beside = self.baseline / name if self.baseline is not None else None
+        summary = write_bench_summary(
+            folder,
+            dataset=self.dataset,
+            baseline=beside if beside is not None and _same_load(beside, load) else None,
+            allowed=self.allowed,
+        )
+        return _point(load.in_flight, name, summary)
+
+
+def _same_load(run: Path, load: Load) -> bool:
+    sessions = read_sessions(run / "infer")
+    return bool(sessions) and Load(**sessions[0].settings["load"]) == load
+
+
+def _point(in_flight: int, name: str, summary: dict[str, Any]) -> SweepPoint:
+    figures = {name: summary["figures"][name].value for name in SHOWN}
+    return SweepPoint(in_flight, name, summary["valid"], tuple(summary["broken_rules"]), figures)
+
+
+class Sweeper:
+    """Runs points of one sweep: the main load in the run's folder, others in folders bs-N of it."""
+
+    def __init__(self, drives: Drives, main: int) -> None:
+        self._drives = drives
+        self._main = main
         self._points: dict[int, SweepPoint] = {}
 
     def point(self, in_flight: int) -> SweepPoint:
         """The point at so many requests in flight."""
         if in_flight not in self._points:
-            folder = self._run / f"bs-{in_flight}"
-            load = replace(self._settings.load, shape="closed", in_flight=in_flight)
-            timeout_s = max(self._settings.timeout_s, load.page_timeout_s())
-            infer(folder, self._pages, replace(self._settings, load=load, timeout_s=timeout_s))
-            self._points[in_flight] = _point(in_flight, folder, write_bench_summary(folder, dataset=self._dataset))
+            name = HERE if in_flight == self._main else f"bs-{in_flight}"
+            self._points[in_flight] = self._drives.point(Load("closed", in_flight), name)
         return self._points[in_flight]
 
     def finish(self, figure: str | None = None, limit: float | None = None, largest: int | None = None) -> Sweep:
         """Write sweep.json of all points so far."""
         points = tuple(self._points[in_flight] for in_flight in sorted(self._points))
         sweep = Sweep(points, figure, limit, largest)
-        write_json(self._run / FILE, {"version": VERSION, "sweep": sweep})
+        write_json(self._drives.run / FILE, {"version": VERSION, "sweep": sweep})
         return sweep
 
 
-def _point(in_flight: int, folder: Path, summary: dict[str, Any]) -> SweepPoint:
-    figures = {name: summary["figures"][name].value for name in SHOWN}
-    return SweepPoint(in_flight, folder.name, summary["valid"], tuple(summary["broken_rules"]), figures)
+def drive_loads(plan: LoadPlan, drives: Drives) -> tuple[Sweep | None, Agreement | None]:
+    """Carry a plan out: the main drive first, then what the plan asks for besides, written beside it.
 
-
-def sweep(
-    run: Path, pages: Sequence[PageJob], settings: InferSettings, sizes: Sequence[int], dataset: Dataset | None = None
-) -> Sweep:
-    """Drive the pages once at each number of requests in flight."""
-    sweeper = Sweeper(run, pages, settings, dataset)
-    for in_flight in sorted(set(sizes)):
-        sweeper.point(in_flight)
-    return sweeper.finish()
-
-
-def search(
-    run: Path,
-    pages: Sequence[PageJob],
-    settings: InferSettings,
-    limit_s: float,
-    *,
-    figure: str = "latency_p95_s",
-    ceiling: int = 512,
-    dataset: Dataset | None = None,
-) -> Sweep:
-    """Find the most requests in flight whose latency figure stays within the limit, up to the ceiling.
-
-    Raises UserError when there are too few pages for the figure.
+    Raises UserError for a plan that cannot be carried out over so many pages.
     """
-    if figure not in SHOWN:
-        raise UserError(f"a search goes by one of {', '.join(name for name in SHOWN if name.endswith('_s'))}")
-    sweeper = Sweeper(run, pages, settings, dataset)
+    plan.check(drives.pages)
+    if plan.repeats > 1:
+        return None, repeat(drives, plan.main, plan.repeats)
+    if plan.is_swept:
+        return sweep(drives, plan), None
+    drives.drive(drives.run, plan.main)
+    return None, None
+
+
+def sweep(drives: Drives, plan: LoadPlan) -> Sweep:
+    """Drive the pages once at each load of the plan, then at those that its search asks for."""
+    sweeper = Sweeper(drives, max(plan.sizes))
+    for in_flight in sorted(set(plan.sizes), reverse=True):
+        sweeper.point(in_flight)
+    if plan.max_latency_s is None:
+        return sweeper.finish()
+    limit_s, figure = plan.max_latency_s, plan.latency_figure
+    check_figure(figure, drives.pages)
+    sweeper.finish(figure, limit_s)
 
     def within(in_flight: int) -> bool:
         value = sweeper.point(in_flight).figures[figure]
         if value is None:
-            raise UserError(f"{figure} cannot be told from {len(pages)} pages (p50 needs 6, p95 needs 72)")
+            raise UserError(f"the search ends at {in_flight} in flight: {figure} is not known there")
         return value <= limit_s
 
-    largest = largest_within(within, ceiling)
-    return sweeper.finish(figure, limit_s, largest)
+    return sweeper.finish(figure, limit_s, largest_within(within, plan.max_in_flight))
 
 
-def repeat(
-    run: Path, pages: Sequence[PageJob], settings: InferSettings, times: int, dataset: Dataset | None = None
-) -> Agreement:
-    """Drive the pages several times in folders run-N, and say whether the rates agree; written as agreement.json.
+def repeat(drives: Drives, load: Load, times: int) -> Agreement:
+    """Drive the pages several times, and say whether the rates agree; written as agreement.json.
 
-    Raises UserError under two times.
+    The first drive is the main one, further ones lie in folders run-2 and so on. Raises UserError under two times.
     """
     if times < 2:
         raise UserError(f"to see whether runs agree takes 2 or more, not {times}")
-    points = []
-    for number in range(1, times + 1):
-        folder = run / f"run-{number}"
-        infer(folder, pages, settings)
-        points.append(_point(settings.load.in_flight, folder, write_bench_summary(folder, dataset=dataset)))
-    found = agreement(points)
-    write_json(run / AGREEMENT_FILE, {"version": VERSION, "agreement": found})
+    names = [HERE, *(f"run-{number}" for number in range(2, times + 1))]
+    found = agreement([drives.point(load, name) for name in names])
+    write_json(drives.run / AGREEMENT_FILE, {"version": VERSION, "agreement": found})
     return found
 
 
@@ -152,10 +180,14 @@ def agreement(points: Sequence[SweepPoint]) -> Agreement:
         f"{name} differs by up to {value:.1%} from the mean" for name, value in spread.items() if value > AGREE_WITHIN
     ]
     if why:
-        why += [f"{point.run} breaks {', '.join(point.broken_rules)}" for point in points if not point.valid]
+        why += [f"{_named(point)} breaks {', '.join(point.broken_rules)}" for point in points if not point.valid]
     if not spread:
         why = ["there is no rate to compare"]
     return Agreement(tuple(points), spread, not why, tuple(why))
+
+
+def _named(point: SweepPoint) -> str:
+    return "the first drive" if point.run == HERE else point.run
 
 
 def _spread(values: Sequence[float | None]) -> float | None:
@@ -182,20 +214,3 @@ def largest_within(within: Callable[[int], bool], ceiling: int) -> int | None:
         else:
             bad = middle
     return good
-
-
-def sweep_table(points: Sequence[SweepPoint]) -> str:
-    """The points as a text table."""
-    head = ["bs", *SHOWN, "valid"]
-    rows = [
-        [
-            str(point.in_flight),
-            *("-" if (value := point.figures[name]) is None else f"{value:.4g}" for name in SHOWN),
-            "yes" if point.valid else f"no: {', '.join(point.broken_rules)}",
-        ]
-        for point in points
-    ]
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]
-    )

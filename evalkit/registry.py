@@ -68,6 +68,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "by_group": "metrics.buckets:by_group",
         "paired_speedup": "metrics.buckets:paired_speedup",
         "edges": "metrics.buckets:EDGES",
+        "fewest_pages": "metrics.quantiles:smallest_count",
         "validity": "metrics.validity:checks",
         "validity_names": "metrics.validity:names",
         "invalidates": "metrics.validity:invalidates",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from evalkit.errors import printable
+from evalkit.load_table import told
 from evalkit.speedup import speedup_table
 from evalkit.types import MetricSummary, Summary
 
@@ -55,12 +56,26 @@ def bench_table(result: BenchResult) -> str:
     lines = [BENCH_HEAD, *(_bench_line(system) for system in result.systems)]
     if any(system.emulated for system in result.systems):
         lines += ["", "* emulated: served by a model of the engine; neither speed nor accuracy was measured"]
+    for system in result.systems:
+        lines += _loads(system)
     if result.speedups:
         lines += ["", speedup_table(result.speedups)]
     lines += ["", f"runs: {result.out}"]
     if result.report is not None:
         lines.append(f"report: {result.report}")
     return "\n".join(lines)
+
+
+def _loads(result: SystemResult) -> list[str]:
+    """What came of the drives beside the main one, and why some were not made."""
+    lines: list[str] = []
+    shown = told(result.sweep, result.agreement)
+    if shown:
+        lines += ["", f"{result.system}, {'drive by drive' if result.agreement else 'by requests in flight'}:", shown]
+    if result.load_problem is not None:
+        why = printable(result.load_problem.splitlines()[0])
+        lines += ["", f"{result.system}: not every load was driven: {why}"]
+    return lines
 
 
 def _bench_line(result: SystemResult) -> str:

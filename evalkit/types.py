@@ -388,7 +388,8 @@ class InferSettings:
 
     `order` is dataset or shuffled (by `seed`). `cache` is reset, salt, auto (reset, else salt) or keep.
     `warmup` pages are sent before the clock starts and are not among the timed pages. `check_client` drives the same
-    bodies against a loopback stub afterwards, to show that the client was not the bottleneck. `launch` is what the
+    bodies against a loopback stub afterwards, to show that the client was not the bottleneck. `chunk_usage` asks the
+    server for the tokens of every chunk, which is work for it and for the client. `launch` is what the
     launcher knows of the server (version, flags, and `differences` from what was asked).
     `preflight` sends the page with the largest image once beforehand; `sample_alone` ok pages are asked again one at a
     time afterwards, to see whether requests side by side change an answer. Both lie outside what is timed.
@@ -398,6 +399,7 @@ class InferSettings:
     endpoints: tuple[str, ...] = ()
     load: Load = Load()
     stream: bool = True
+    chunk_usage: bool = False
     timeout_s: float = 600.0
     warmup: tuple[PageJob, ...] = ()
     order: str = "dataset"

@@ -39,17 +39,23 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepPoint:
-    """One drive of a sweep over requests in flight."""
+class Drive:
+    """One of several drives of a run, in its folder `run`; `broken` names the rules of measurement that it breaks."""
 
     in_flight: int
     valid: bool
     figures: Mapping[str, float | None]
+    run: str = ""
+    broken: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as a report sees it. `key` is unique in the report and safe as a file name."""
+    """One run as a report sees it. `key` is unique in the report and safe as a file name.
+
+    `sweep` holds its drives by load, `search` the latency figure, its limit and the most in flight found within it,
+    `repeats` its drives of one load and `disagreement` why their rates do not agree.
+    """
 
     key: str
     folder: Path
@@ -57,7 +63,10 @@ class Run:
     summary: Summary | None = None
     speed: Speed | None = None
     pages: tuple[PageScore, ...] = ()
-    sweep: tuple[SweepPoint, ...] = ()
+    sweep: tuple[Drive, ...] = ()
+    search: tuple[str, float, int | None] | None = None
+    repeats: tuple[Drive, ...] = ()
+    disagreement: tuple[str, ...] = ()
     layout: LayoutScores | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -135,7 +144,7 @@ def read_run(folder: Path, key: str) -> Run:
         summary=summary,
         speed=speed,
         pages=tuple(_pages(folder / "evaluate" / "page_scores.jsonl")) if summary is not None else (),
-        sweep=tuple(_sweep(folder / "sweep.json")),
+        **_drives(folder),
         layout=read_layout(folder),
         settings=_settings(folder / "infer" / "sessions.jsonl"),
     )
@@ -212,10 +221,26 @@ def _pages(path: Path) -> Iterable[PageScore]:
             raise InvalidFileError(str(path), [f"line {number}: not the scores of a page"]) from error
 
 
-def _sweep(path: Path) -> Iterable[SweepPoint]:
-    row = _object(path)
-    for point in ((row or {}).get("sweep") or {}).get("points") or ():
-        yield SweepPoint(int(point["in_flight"]), bool(point["valid"]), point["figures"])
+def _drives(folder: Path) -> dict[str, Any]:
+    """What sweep.json and agreement.json say of a run's drives."""
+    path, other = folder / "sweep.json", folder / "agreement.json"
+    sweep = (_object(path) or {}).get("sweep") or {}
+    agreement = (_object(other) or {}).get("agreement") or {}
+    try:
+        limit = sweep.get("limit")
+        return {
+            "sweep": tuple(_drive(point) for point in sweep.get("points") or ()),
+            "search": (str(sweep["figure"]), float(limit), sweep.get("largest")) if limit is not None else None,
+            "repeats": tuple(_drive(point) for point in agreement.get("points") or ()),
+            "disagreement": tuple(map(str, agreement.get("reasons") or ())),
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidFileError(str(path if sweep else other), [f"not the drives of a run ({error})"]) from error
+
+
+def _drive(point: Mapping[str, Any]) -> Drive:
+    broken = ", ".join(map(str, point.get("broken_rules") or ()))
+    return Drive(int(point["in_flight"]), bool(point["valid"]), dict(point["figures"]), str(point.get("run")), broken)
 
 
 def _settings(path: Path) -> Mapping[str, Any]:

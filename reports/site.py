@@ -15,6 +15,7 @@ from reports.heatmap import heat_maps
 from reports.layout_scores import CLASSES, MEASURES
 from reports.layout_table import CLASS_TITLES, MEASURE_DEFINITIONS, MEASURE_TITLES, layout_tables, unmapped_labels
 from reports.leaderboard import Section, Standing, marks, sections
+from reports.load_rows import load_table
 from reports.markup import ASSETS, printable, render
 from reports.page_order import chosen_pages, page_sets, worst_first
 from reports.page_site import FOLDER as PAGES
@@ -22,6 +23,7 @@ from reports.page_site import PageSite
 from reports.page_view import FormulaPicture
 from reports.pictures.canvas import Picture
 from reports.pictures.gallery import gallery
+from reports.problems import read_problems
 from reports.published import published_table
 from reports.run_card import card, checks, figures
 from reports.run_files import Run, Unreadable, read_runs
@@ -48,9 +50,12 @@ class Site:
         every_page: bool = False,
         picture: FormulaPicture | None = None,
     ) -> None:
-        self.runs, self._unreadable = read_runs(folders)
+        self.runs, unreadable = read_runs(folders)
+        self._problems = read_problems(folders)
+        failed = {problem.folder for problem in self._problems}
+        self._unreadable = [one for one in unreadable if one.folder not in failed]
         if not self.runs:
-            raise UserError("no run can be shown:\n" + "\n".join(one.reason for one in self._unreadable))
+            raise UserError("no run can be shown:\n" + "\n".join(one.reason for one in unreadable))
         self._published = published
         self.sections: list[Section] = sections(self.runs, standings)
         self.page_sites = [
@@ -75,6 +80,7 @@ class Site:
             tier_name=tier_name,
             runs=self.runs,
             unreadable=_unreadable(self._unreadable),
+            problems=self._problems,
             pictures=[picture for picture in self._pictures if picture.svg],
             alone=_alone(self._pictures),
             missing=[picture for picture in self._pictures if not picture.svg],
@@ -109,6 +115,7 @@ class Site:
             card=card(run),
             checks=checks(run),
             figures=figures(run),
+            loads=load_table(run),
             columns=names,
             pages=pages,
             every_page=every,

@@ -7,7 +7,7 @@ import json
 import mmap
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,18 +40,21 @@ def media_type(data: bytes) -> str:
     raise UnreadableImageError("image: the file is empty" if not data else "image: not an image file")
 
 
-def chat_body(system: System, image: bytes, *, stream: bool, salt: str | None = None) -> bytes:
+def chat_body(
+    system: System, image: bytes, *, stream: bool, chunk_usage: bool = False, salt: str | None = None
+) -> bytes:
     """The JSON body that asks a system for one page.
 
     The base64 text is spliced into the encoded JSON, since encoding it again as a JSON string costs five times
     the base64 itself. `salt` keeps the server's prefix cache apart for this request (vLLM's cache_salt).
+    `chunk_usage` asks for the usage so far in every chunk of a stream (vLLM's continuous_usage_stats).
     """
-    prefix, suffix = _template(system, stream, salt)
+    prefix, suffix = _template(system, stream, chunk_usage, salt)
     url = b"data:" + media_type(image).encode() + b";base64," + binascii.b2a_base64(image, newline=False)
     return prefix + url + suffix
 
 
-def _template(system: System, stream: bool, salt: str | None) -> tuple[bytes, bytes]:
+def _template(system: System, stream: bool, chunk_usage: bool, salt: str | None) -> tuple[bytes, bytes]:
     request = system.request
     picture = {"type": "image_url", "image_url": {"url": IMAGE_MARK}}
     prompt = {"type": "text", "text": request.prompt}
@@ -67,7 +70,8 @@ def _template(system: System, stream: bool, salt: str | None) -> tuple[bytes, by
     if salt is not None:
         body["cache_salt"] = salt
     if stream:
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
+        each = {"continuous_usage_stats": True} if chunk_usage else {}
+        body |= {"stream": True, "stream_options": {"include_usage": True, **each}}
     prefix, _, suffix = json.dumps(body, ensure_ascii=False).partition(IMAGE_MARK)
     return prefix.encode("utf-8"), suffix.encode("utf-8")
 
@@ -107,23 +111,27 @@ class BodyStore:
 
 
 def store_bodies(
-    system: System, pages: Sequence[PageJob], *, stream: bool, salt: str | None = None
+    system: System, pages: Sequence[PageJob], *, stream: bool, chunk_usage: bool = False, salt: str | None = None
 ) -> tuple[BodyStore, list[BodySlot]]:
     """Encode the bodies of all pages, in order. A page whose image is unreadable gets a slot with a problem."""
     slots: list[BodySlot] = []
-    return BodyStore(_spool(system, pages, slots, stream, salt)), slots
+
+    def encode(number: int, image: bytes) -> bytes:
+        page_salt = None if salt is None else f"{salt}-{number}"
+        return chat_body(system, image, stream=stream, chunk_usage=chunk_usage, salt=page_salt)
+
+    return BodyStore(_spool(pages, slots, encode)), slots
 
 
-def _spool(system: System, pages: Sequence[PageJob], slots: list[BodySlot], stream: bool, salt: str | None) -> int:
+def _spool(pages: Sequence[PageJob], slots: list[BodySlot], encode: Callable[[int, bytes], bytes]) -> int:
     handle, name = tempfile.mkstemp(prefix="evalkit-bodies-")
     os.unlink(name)
     position = 0
     try:
         with os.fdopen(os.dup(handle), "wb") as file:
             for number, job in enumerate(pages):
-                page_salt = None if salt is None else f"{salt}-{number}"
                 try:
-                    body = chat_body(system, Path(job.image).read_bytes(), stream=stream, salt=page_salt)
+                    body = encode(number, Path(job.image).read_bytes())
                 except (OSError, UnreadableImageError) as error:
                     slots.append(BodySlot(job.page.page_id, position, 0, _problem(error)))
                     continue

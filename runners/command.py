@@ -22,6 +22,7 @@ from pathlib import Path
 from evalkit.errors import ToolchainError, UserError
 from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFacts, System
 from runners.environments.install import program_of
+from runners.load import ordered, require_closed
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 MAX_REASON = 300
@@ -37,10 +38,9 @@ class CommandRunner:
         words = _checked(settings.system)
         if any("{url}" in word for word in words) and not settings.endpoints:
             raise UserError(f"system {settings.system.name} talks to a server: give --endpoint URL")
-        if settings.load.shape != "closed":
-            raise UserError(f"system {settings.system.name}: a command runs in a closed loop only")
+        require_closed(settings.load, settings.system)
         anchor_unix_s, start_s = time.time(), time.monotonic()
-        drive = _Drive(words, settings, start_s, pages)
+        drive = _Drive(words, settings, start_s, ordered(pages, settings.order, settings.seed))
         try:
             drive.run(on_result)
         finally:

@@ -78,7 +78,7 @@ def ask_untimed(
 ) -> list[RawOutput]:
     """The answers to pages outside the timed drive; a server that is gone leaves some out."""
     outputs: list[RawOutput] = []
-    bodies, slots = store_bodies(system, pages, stream=settings.stream, salt=salt)
+    bodies, slots = store_bodies(system, pages, stream=settings.stream, chunk_usage=settings.chunk_usage, salt=salt)
     board = Board.create(len(settings.endpoints))
     task = ClientTask(
         process=0,

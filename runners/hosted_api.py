@@ -18,6 +18,7 @@ from evalkit.errors import UserError
 from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFacts, System, TokenCounts
 from runners.chat_body import UnreadableImageError
 from runners.chat_sdk import ask
+from runners.load import ordered, require_closed
 
 MAX_RETRIES = 6  # the package waits as Retry-After says, else twice as long each time
 TOKENS_A_PRICE = 1_000_000
@@ -31,13 +32,14 @@ class HostedApiRunner:
     ) -> RunFacts:
         """Send every page, until the budget is spent. Raises UserError without a key or an address."""
         system = settings.system
+        require_closed(settings.load, system)
         key = _key(system)
         base_url = settings.endpoints[0] if settings.endpoints else str(system.serve.details.get("base_url", ""))
         if not base_url:
             raise UserError(f"system {system.name}: no address; set base_url under [serve] or give --endpoint")
         anchor_unix_s = time.time()
         drive = _Drive(settings, key, base_url, on_result)
-        asyncio.run(drive.run(pages))
+        asyncio.run(drive.run(ordered(pages, settings.order, settings.seed)))
         return RunFacts(
             mode="hosted",
             anchor_unix_s=anchor_unix_s,

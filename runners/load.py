@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from evalkit.errors import UserError
-from evalkit.types import Load, PageJob
+from evalkit.types import Load, PageJob, System
 
 SHAPES = ("closed", "constant", "poisson")
 IN_FLIGHT_PER_PROCESS = 64
@@ -26,6 +26,12 @@ def check_load(load: Load) -> None:
         raise UserError(f"a closed loop needs 1 or more requests in flight, not {load.in_flight}")
     if load.shape != "closed" and not (load.rate_per_s and load.rate_per_s > 0):
         raise UserError(f"{load.shape} arrivals need a rate above 0 pages/s")
+
+
+def require_closed(load: Load, system: System) -> None:
+    """Raises UserError for timed arrivals at a system that is driven without a chat server of its own."""
+    if load.shape != "closed":
+        raise UserError(f"system {system.name} is driven in a closed loop only: leave out --arrivals {load.shape}")
 
 
 def arrival_times_s(load: Load, count: int, seed: int) -> list[float] | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from evalkit.errors import ToolchainError, UserError
 from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFacts
+from runners.load import ordered, require_closed
 
 START_TIMEOUT_S = 300.0
 STOP_TIMEOUT_S = 5.0
@@ -92,10 +93,11 @@ class LocalParserRunner:
         """Parse all pages; `on_result` gets each answer as it comes, in this thread."""
         if not settings.system.command:
             raise UserError(f'system {settings.system.name}: `command` must name a parser, such as ["tesseract"]')
+        require_closed(settings.load, settings.system)
         parser = settings.system.command[0]
         count = max(min(settings.processes or settings.load.in_flight, len(os.sched_getaffinity(0)), len(pages)), 1)
         workers = [Worker(parser) for _ in range(count)]
-        drive = _Drive(parser, workers, pages, settings)
+        drive = _Drive(parser, workers, ordered(pages, settings.order, settings.seed), settings)
         anchor_unix_s, start_s = time.time(), time.monotonic()
         try:
             drive.run(start_s, on_result)

@@ -112,7 +112,9 @@ class _Drive:
 
     def run(self, pages: Sequence[PageJob], salt: str | None, on_result: OnResult) -> _Seen:
         settings = self._settings
-        bodies, slots = store_bodies(self._system, pages, stream=settings.stream, salt=salt)
+        bodies, slots = store_bodies(
+            self._system, pages, stream=settings.stream, chunk_usage=settings.chunk_usage, salt=salt
+        )
         try:
             task = ClientTask(
                 process=0,

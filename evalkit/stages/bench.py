@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalkit import registry
 from evalkit.bench_summary import check_rules, write_bench_summary
 from evalkit.dataset import Dataset, load_dataset
-from evalkit.errors import EvalkitError, ToolchainError, UserError, unknown_name
-from evalkit.page_jobs import page_jobs, warmup_jobs
+from evalkit.errors import EvalkitError, UserError, unknown_name
+from evalkit.load_plan import LoadPlan
+from evalkit.load_sweep import Agreement, Drives, Sweep, drive_loads
+from evalkit.page_jobs import page_jobs
 from evalkit.page_sizes import with_image_sizes
 from evalkit.progress import progress, say
+from evalkit.run_problem import clear_problem, write_problem
 from evalkit.run_record import begin_run, first_pages
-from evalkit.serving import Launcher
 from evalkit.speedup import SpeedupRow, write_speedups
 from evalkit.stages.convert import convert_outputs
 from evalkit.stages.evaluate import evaluate
-from evalkit.stages.infer import infer, infer_report, is_inferred
-from evalkit.truth_streams import write_truth_streams
-from evalkit.types import InferSettings, Load, OutputFacts, Served, Summary, System
+from evalkit.stages.infer import InferReport, infer, infer_report, is_inferred
+from evalkit.stages.system_server import ServerPlan, SystemServer
+from evalkit.types import InferSettings, Load, OutputFacts, Summary, System
 from evalkit.workers import worker_count
 
 DEFAULT_SYSTEMS = ("hpd-ar", "hpd-parsing", "tesseract", "rapid-stack")
-WARMUP_PAGES = 2
 EMULATE = ("auto", "always", "never")
-RECORDED_STREAMS = "streams.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class BenchPlan:
-    """What `bench` is asked for. `urls` maps systems to servers that run already; `emulate`: auto, always, never.
+    """What `bench` is asked for: data, systems, loads, servers, and how requests are sent.
 
-    `launch` holds the launcher's options (vllm, model, cache), `gpus` is for how many GPUs a server each is started.
-    `allowed` names validity rules that the runs may break.
+    The answers at the main load of `load` are scored. `allowed` names validity rules that the runs may break.
+    `stream`, `chunk_usage`, `warmup` (pages), `order`, `server_cache` and `processes` are as in `InferSettings`.
     """
 
     dataset: str = "mini"
     systems: tuple[str, ...] = ()
     out: Path | None = None
-    in_flight: int = 16
+    load: LoadPlan = field(default_factory=LoadPlan)
     limit: int | None = None
     urls: Mapping[str, str] = field(default_factory=dict)
     emulate: str = "auto"
@@ -56,13 +54,25 @@ class BenchPlan:
     launch: Mapping[str, str] = field(default_factory=dict)
     gpus: int = 1
     allowed: tuple[str, ...] = ()
+    stream: bool = True
+    chunk_usage: bool = False
+    warmup: int = 2
+    order: str = "dataset"
+    server_cache: str = "auto"
+    processes: int | None = None
+
+    @property
+    def server(self) -> ServerPlan:
+        """How the systems' servers are come by."""
+        return ServerPlan(self.urls, self.emulate, self.launcher, self.launch, self.gpus, self.seed)
 
 
 @dataclass(frozen=True, slots=True)
 class SystemResult:
     """One system's part of a benchmark: its run folder and scores, or why there are none.
 
-    `missing_pages` counts the pages without an answer, which are scored as empty ones.
+    `missing_pages` counts the pages without an answer, which are scored as empty ones. `load_problem` says why the
+    drives beside the main one were not all made.
     """
 
     system: str
@@ -72,6 +82,15 @@ class SystemResult:
     summary: Summary | None = None
     speed: Mapping[str, float | None] = field(default_factory=dict)
     problem: str | None = None
+    sweep: Sweep | None = None
+    agreement: Agreement | None = None
+    load_problem: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every page was answered and scored, every drive made, and repeated ones agree."""
+        agrees = self.agreement is None or self.agreement.agrees
+        return agrees and self.problem is None and self.load_problem is None and not self.missing_pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +104,8 @@ class BenchResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every system answered every page and was scored."""
-        return all(result.problem is None and not result.missing_pages for result in self.systems)
+        """Whether every system's part is complete."""
+        return all(result.complete for result in self.systems)
 
 
 def bench(plan: BenchPlan) -> BenchResult:
@@ -96,30 +115,46 @@ def bench(plan: BenchPlan) -> BenchResult:
     """
     dataset = with_image_sizes(first_pages(load_dataset(plan.dataset), plan.limit))
     systems = _baselines_first([registry.load("catalog", "system")(name) for name in plan.systems or DEFAULT_SYSTEMS])
-    _check(plan, [system.name for system in systems])
-    out = plan.out or Path("runs") / f"{dataset.name}-bs{plan.in_flight}"
+    _check(plan, [system.name for system in systems], len(dataset.pages))
+    out = plan.out or Path("runs") / f"{dataset.name}-{plan.load.name}"
+    _check_writable(out, systems)
     cdm = plan.cdm and _cdm_works()
     results: list[SystemResult] = []
     for number, system in enumerate(systems, start=1):
         where = f"{len(dataset.pages)} pages of {dataset.name} -> {out / system.name}"
         say(f"[{number}/{len(systems)}] {system.title}: {where}")
-        try:
-            results.append(_SystemBench(plan, dataset, system, out, cdm).run())
-        except EvalkitError as error:
-            say(f"{system.name}: {error}")
-            results.append(SystemResult(system.name, out / system.name, problem=str(error)))
+        results.append(_result(_SystemBench(plan, dataset, system, out, cdm), system))
     done = [result.run for result in results if result.problem is None]
     rows = write_speedups(out, done)
-    return BenchResult(out, tuple(results), _report(done, out / "report"), tuple(rows))
+    report = _report([result.run for result in results], out / "report") if done else None
+    return BenchResult(out, tuple(results), report, tuple(rows))
 
 
-def _check(plan: BenchPlan, systems: Collection[str]) -> None:
+def _result(job: _SystemBench, system: System) -> SystemResult:
+    """What came of one system; why nothing did is kept in its run folder too."""
+    try:
+        result = job.run()
+    except EvalkitError as error:
+        say(f"{system.name}: {error}")
+        with suppress(UserError):
+            write_problem(job.folder, system, str(error))
+        return SystemResult(system.name, job.folder, problem=str(error))
+    clear_problem(job.folder)
+    return result
+
+
+def _check(plan: BenchPlan, systems: Collection[str], pages: int) -> None:
     """Raise UserError for what would fail, or go unheard, in every system."""
     worker_count(plan.workers)
     check_rules(plan.allowed)
-    for option, value in (("--bs", plan.in_flight), ("--gpus", plan.gpus)):
-        if value < 1:
-            raise UserError(f"{option} must be 1 or more, not {value}")
+    plan.load.check(pages)
+    for option, value, least in (
+        ("--gpus", plan.gpus, 1),
+        ("--warmup", plan.warmup, 0),
+        ("--processes", plan.processes, 1),
+    ):
+        if value is not None and value < least:
+            raise UserError(f"{option} must be {least} or more, not {value}")
     if plan.timeout_s is not None and not plan.timeout_s > 0:
         raise UserError(f"--timeout must be above 0 seconds, not {plan.timeout_s:g}")
     if plan.launcher is not None and plan.launcher not in registry.names("launcher"):
@@ -131,9 +166,22 @@ def _check(plan: BenchPlan, systems: Collection[str]) -> None:
             raise unknown_name("system of --url", name, systems)
 
 
+def _check_writable(out: Path, systems: Sequence[System]) -> None:
+    """Make the folder of the runs. Raises UserError when it, or a run folder that is there, cannot be written."""
+    folders = [out, *(folder for system in systems if (folder := out / system.name).exists())]
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            cause = error.strerror or str(error)
+            raise UserError(f"{folder}: cannot write there ({cause}). Choose another folder with --out") from error
+
+
 def _report(runs: Sequence[Path], out: Path) -> Path | None:
-    """The report's first page, or None when there is no run to report."""
-    if not runs or "site" not in registry.names("report"):
+    """The report's first page, or None when there is no report to make."""
+    if "site" not in registry.names("report"):
         return None
     page: Path = registry.load("report", "site")(runs, out)
     return page
@@ -166,21 +214,9 @@ def _cdm_works() -> bool:
     return not broken
 
 
-def _needs_server(system: System) -> bool:
-    """Whether a server must run for the system: its own, or one that its program talks to."""
-    return system.runner in {"openai", "two_stage"} or any("{url}" in word for word in system.command)
-
-
 def _variant(output: OutputFacts) -> str | None:
     """The variant that the system names, where its converter knows it; else the converter's first."""
     return output.variant if output.variant in registry.load("converter", output.converter).variants else None
-
-
-def gpu_present() -> bool:
-    """Whether an NVIDIA GPU answers here."""
-    if shutil.which("nvidia-smi") is None:
-        return False
-    return subprocess.run(["nvidia-smi", "-L"], capture_output=True, check=False).returncode == 0
 
 
 class _SystemBench:
@@ -191,93 +227,69 @@ class _SystemBench:
         self._dataset = dataset
         self._system = system
         self._out = out
-        self._run = out / system.name
         self._cdm = cdm
+        self._jobs = page_jobs(dataset)
+        self.folder = out / system.name
 
     def run(self) -> SystemResult:
-        emulated = self._is_emulated()
-        begin_run(self._run, self._dataset, system=self._system, emulated=emulated, limit=self._plan.limit)
-        missing = self._infer(emulated)
+        """Everything of the system. The server runs only while pages are driven, and only when some are left."""
+        with SystemServer(self._plan.server, self._system, self._dataset, self.folder) as server:
+            emulated = server.is_emulated
+            begin_run(self.folder, self._dataset, system=self._system, emulated=emulated, limit=self._plan.limit)
+            result = self._drive_all(server, emulated)
         output = self._system.output
         pages = [truth.page for truth in self._dataset.pages]
-        convert_outputs(self._run, pages, output.converter, _variant(output))
-        summary = evaluate(self._run, self._dataset, self._run, cdm=self._cdm, workers=self._plan.workers)
+        convert_outputs(self.folder, pages, output.converter, _variant(output))
+        summary = evaluate(self.folder, self._dataset, self.folder, cdm=self._cdm, workers=self._plan.workers)
         figures = write_bench_summary(
-            self._run, dataset=self._dataset, baseline=self._baseline(), allowed=self._plan.allowed
+            self.folder, dataset=self._dataset, baseline=self._baseline(), allowed=self._plan.allowed
         )
         speed = {name: figure.value for name, figure in figures["figures"].items()}
-        return SystemResult(self._system.name, self._run, emulated, missing, summary, speed)
+        return replace(result, summary=summary, speed=speed)
 
-    def _is_emulated(self) -> bool:
-        served = _needs_server(self._system) and self._system.name not in self._plan.urls
-        served = served and self._system.serve.launcher != "url"
-        return served and (self._plan.emulate == "always" or (self._plan.emulate == "auto" and not gpu_present()))
+    def _drive_all(self, server: SystemServer, emulated: bool) -> SystemResult:
+        """The main drive, whose answers are scored, then those that only add to the figures of speed."""
+
+        def drive(folder: Path, load: Load) -> InferReport:
+            return self._drive(server, folder, load)
+
+        plan = self._plan
+        report = drive(self.folder, plan.load.main)
+        result = SystemResult(self._system.name, self.folder, emulated, report.unanswered)
+        if report.missing:
+            return result
+        drives = Drives(self.folder, drive, len(self._jobs), self._dataset, self._baseline(), plan.allowed)
+        try:
+            swept, agreement = drive_loads(plan.load, drives)
+        except EvalkitError as error:  # the main drive is done, and is scored
+            say(f"{self._system.name}: {error}")
+            return replace(result, load_problem=str(error))
+        return replace(result, sweep=swept, agreement=agreement)
+
+    def _drive(self, server: SystemServer, folder: Path, load: Load) -> InferReport:
+        plan = self._plan
+        settings = InferSettings(
+            system=self._system,
+            load=load,
+            stream=plan.stream,
+            chunk_usage=plan.chunk_usage,
+            timeout_s=load.page_timeout_s() if plan.timeout_s is None else plan.timeout_s,
+            order=plan.order,
+            seed=plan.seed,
+            processes=plan.processes,
+            cache=plan.server_cache,
+        )
+        if is_inferred(folder, self._jobs, settings):
+            return infer_report(folder, self._jobs)
+        served, warmup = server.served(), server.warmup(self._jobs, plan.warmup)
+        settings = replace(settings, endpoints=served.endpoints, warmup=tuple(warmup), launch=served.facts)
+        title = f"infer {self._system.name}" + ("" if folder == self.folder else f" {folder.name}")
+        with progress(title, len(self._jobs)) as shown:
+            report = infer(folder, self._jobs, settings, on_progress=shown.update)
+        for note in report.notes:
+            say(f"note: {note}")
+        return report
 
     def _baseline(self) -> Path | None:
         folder = self._out / (self._system.baseline or "")
         return folder if self._system.baseline and (folder / "infer").is_dir() else None
-
-    def _infer(self, emulated: bool) -> int:
-        jobs = page_jobs(self._dataset)
-        load, timeout_s = Load("closed", self._plan.in_flight), self._plan.timeout_s
-        settings = InferSettings(
-            system=self._system,
-            load=load,
-            timeout_s=load.page_timeout_s() if timeout_s is None else timeout_s,
-            seed=self._plan.seed,
-        )
-        if is_inferred(self._run, jobs, settings):
-            return infer_report(self._run, jobs).unanswered
-        with self._served(emulated) as served, tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
-            chat = self._system.runner == "openai"
-            warmup = warmup_jobs(self._dataset, jobs, WARMUP_PAGES, Path(folder)) if chat else []
-            settings = replace(settings, endpoints=served.endpoints, warmup=tuple(warmup), launch=served.facts)
-            with progress(f"infer {self._system.name}", len(jobs)) as shown:
-                report = infer(self._run, jobs, settings, on_progress=shown.update)
-        for note in report.notes:
-            say(f"note: {note}")
-        return report.unanswered
-
-    @contextmanager
-    def _served(self, emulated: bool) -> Iterator[Served]:
-        url = self._plan.urls.get(self._system.name)
-        if not _needs_server(self._system):
-            yield Served(())
-        elif url is not None:
-            with registry.load("launcher", "url").serve(self._system, self._run / "server", {"url": url}) as served:
-                yield served
-        elif not emulated and self._system.serve.launcher == "url":
-            raise ToolchainError(f"needs a running server: give --url {self._system.name}=http://…")
-        elif emulated:
-            options = {"data": str(self._recorded()), "seed": self._plan.seed}
-            with registry.load("launcher", "emulated").serve(self._system, self._run / "server", options) as served:
-                yield served
-        else:
-            with self._launched(
-                registry.load("launcher", self._plan.launcher or self._system.serve.launcher)
-            ) as served:
-                yield served
-
-    @contextmanager
-    def _launched(self, launcher: Launcher) -> Iterator[Served]:
-        """The system's own server, one for each GPU."""
-        say(f"{self._system.name}: starting its server; log: {self._run / 'server'}")
-        with ExitStack() as stack:
-            servers = []
-            for gpu in range(self._plan.gpus):
-                options = {**self._plan.launch, **({"gpu": str(gpu)} if self._plan.gpus > 1 else {})}
-                folder = self._run / "server" / (str(gpu) if self._plan.gpus > 1 else "")
-                servers.append(stack.enter_context(launcher.serve(self._system, folder, options)))
-            differences = [line for served in servers for line in served.facts.get("differences") or ()]
-            yield Served(
-                endpoints=tuple(endpoint for served in servers for endpoint in served.endpoints),
-                facts={**servers[0].facts, "differences": differences, "servers": [served.facts for served in servers]},
-            )
-
-    def _recorded(self) -> Path:
-        """Answers for the emulated server: those recorded beside the data set, else made from its truth."""
-        beside = self._dataset.source.parent / RECORDED_STREAMS
-        if beside.is_file():
-            return beside
-        say(f"{self._system.name}: emulated answers are made from the truth of the data set; they measure no parser")
-        return write_truth_streams(self._dataset, self._out / "emulated" / RECORDED_STREAMS)

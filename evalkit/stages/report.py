@@ -16,7 +16,7 @@ from evalkit.types import PageScore
 
 FOLDER = "report"
 MOST_PICTURES = 200
-RUN_FILES = ("evaluate/summary.json", "bench/summary.json")
+RUN_FILES = ("evaluate/summary.json", "bench/summary.json", "problem.json")
 
 
 def make_report(runs: Sequence[Path], out: Path, *, worst_pages: int | None = None) -> Path:

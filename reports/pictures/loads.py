@@ -18,7 +18,7 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
     """A line a system over the loads it was driven at, from sweeps and from runs of the same system."""
     lines = {key: points for key, points in load_points(runs).items() if len({load for load, _ in points}) > 1}
     if not lines:
-        return Picture(NAME, TITLE, "", reason="no system was driven at more than one load (evalkit infer --bs 16,64)")
+        return Picture(NAME, TITLE, "", reason="no system was driven at more than one load (evalkit bench --bs 16,64)")
     canvas = Canvas(NAME, width=WIDE, height=3.9, columns=2)
     for axes, (figure, title) in zip(canvas.axes, PANELS, strict=True):
         for key, points in lines.items():

@@ -7,7 +7,8 @@ import io
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from evalkit.errors import UserError
 from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFacts, System, TokenCounts
 from runners.chat_sdk import ChatReply, add_tokens, ask
 from runners.http_exchange import Endpoint
+from runners.load import ordered, require_closed
 from runners.server_facts import read_facts
 from runners.two_stage.crops import crop, layout_image, png
 from runners.two_stage.layouts import LAYOUTS, Region
@@ -54,21 +56,22 @@ class TwoStageRunner:
     ) -> RunFacts:
         """Parse every page once. Raises UserError before the first request for what cannot work."""
         system = settings.system
+        require_closed(settings.load, system)
         if not settings.endpoints:
             raise UserError(f"{system.name} needs a server: give --endpoint URL")
         layout = str(system.serve.details.get("layout", ""))
         if layout not in LAYOUTS:
             raise UserError(f"system {system.name}: layout under [serve] must be one of {', '.join(LAYOUTS)}")
-        facts = read_facts(_endpoint(settings.endpoints[0]), {})
+        facts = [read_facts(_endpoint(url), {}) for url in settings.endpoints]
         anchor_unix_s = time.time()
         drive = _Drive(settings, layout, on_result)
-        asyncio.run(drive.run(pages))
+        asyncio.run(drive.run(ordered(pages, settings.order, settings.seed)))
         return RunFacts(
             mode="server",
             anchor_unix_s=anchor_unix_s,
-            emulated=facts.emulated,
+            emulated=any(fact.emulated for fact in facts),
             server={
-                "facts": [asdict(facts)],
+                "facts": [asdict(fact) for fact in facts],
                 "endpoints": list(settings.endpoints),
                 "model": system.serve.model,
                 "layout": layout,
@@ -84,6 +87,11 @@ def _endpoint(url: str) -> Endpoint:
         raise UserError(f"endpoint {error}") from error
 
 
+def _base_url(url: str) -> str:
+    root = url.rstrip("/")
+    return root if root.endswith("/v1") else f"{root}/v1"
+
+
 class _Drive:
     def __init__(self, settings: InferSettings, layout: str, on_result: Callable[[RawOutput], None]) -> None:
         self._settings = settings
@@ -95,13 +103,20 @@ class _Drive:
 
     async def run(self, pages: Sequence[PageJob]) -> None:
         left = iter(pages)
-        base_url = self._settings.endpoints[0].rstrip("/")
-        base_url = base_url if base_url.endswith("/v1") else f"{base_url}/v1"
-        async with openai.AsyncOpenAI(api_key="none", base_url=base_url, max_retries=0) as client:
+        outstanding = [0] * len(self._settings.endpoints)
+        async with AsyncExitStack() as stack:
+            urls = [_base_url(url) for url in self._settings.endpoints]
+            clients = [openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0) for url in urls]
+            for client in clients:
+                await stack.enter_async_context(client)
 
             async def slot() -> None:
                 for job in left:
-                    self._on_result(await self._page(client, job))
+                    chosen = outstanding.index(min(outstanding))
+                    outstanding[chosen] += 1
+                    output = await self._page(clients[chosen], job)
+                    outstanding[chosen] -= 1
+                    self._on_result(replace(output, extra={**output.extra, "endpoint": chosen}))
 
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self._settings.load.in_flight, len(pages))):

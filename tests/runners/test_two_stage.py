@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -187,3 +188,32 @@ def test_cut_raw_outputs_never_raise() -> None:
     )
     for end in range(len(text)):
         CONVERTER.convert(RawOutput("a.png", text[:end], FinishState.OK), Page("a.png", "a", 100, 100))
+
+
+def test_pages_go_to_the_server_where_the_fewest_wait(tmp_path: Path) -> None:
+    """The first server holds its page until the second has answered all others."""
+    others = threading.Event()
+
+    def waits(asked: Asked) -> str | int:
+        assert others.wait(20)
+        return answer(asked)
+
+    with prompt_server(waits) as slow, prompt_server(answer) as quick:
+        system = load_system("mineru2.5")
+        settings = InferSettings(system=system, endpoints=(slow.url, quick.url), load=Load(in_flight=2), timeout_s=30)
+        outputs: list[RawOutput] = []
+
+        def on_result(output: RawOutput) -> None:
+            outputs.append(output)
+            if len(outputs) == 3:
+                others.set()
+
+        RUNNER.run(jobs(tmp_path, 4), settings, on_result)
+    assert [output.extra["endpoint"] for output in outputs] == [1, 1, 1, 0]
+    assert [output.state for output in outputs] == [FinishState.OK] * 4
+
+
+def test_timed_arrivals_are_refused(tmp_path: Path) -> None:
+    settings = InferSettings(load_system("mineru2.5"), ("http://127.0.0.1:1",), Load("poisson", rate_per_s=1.0))
+    with pytest.raises(UserError, match=r"mineru2\.5 is driven in a closed loop only"):
+        RUNNER.run(jobs(tmp_path), settings, lambda output: None)

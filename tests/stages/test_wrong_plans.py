@@ -10,6 +10,7 @@ import pytest
 
 from evalkit.cli.main import main
 from evalkit.errors import UserError
+from evalkit.load_plan import LoadPlan
 from evalkit.stages.bench import BenchPlan, bench
 from evalkit.stages.infer import infer
 from evalkit.types import InferSettings, System
@@ -18,7 +19,11 @@ from tests.fakes.chat_server import page_jobs
 BENCH = [
     ("no page", {"limit": 0}, "--limit must be 1 or more, not 0"),
     ("fewer than no page", {"limit": -1}, "--limit must be 1 or more, not -1"),
-    ("nothing in flight", {"in_flight": 0}, "--bs must be 1 or more, not 0"),
+    ("nothing in flight", {"load": LoadPlan((0,))}, "--bs 0: must be 1 or more"),
+    ("no rate", {"load": LoadPlan(shape="poisson")}, "poisson arrivals need a rate above 0"),
+    ("too few pages", {"load": LoadPlan(max_latency_s=1.0)}, "latency_p95_s cannot be told from 1 pages"),
+    ("no warm-up", {"warmup": -1}, "--warmup must be 0 or more, not -1"),
+    ("no client", {"processes": 0}, "--processes must be 1 or more, not 0"),
     ("no GPU", {"gpus": 0}, "--gpus must be 1 or more, not 0"),
     ("no time", {"timeout_s": -1.0}, "--timeout must be above 0 seconds, not -1"),
     ("time is no number", {"timeout_s": float("nan")}, "--timeout must be above 0 seconds, not nan"),

@@ -11,6 +11,7 @@ import pytest
 from evalkit.bench_summary import read_bench_summary, write_bench_summary
 from evalkit.dataset import load_dataset
 from evalkit.errors import UserError
+from evalkit.load_plan import LoadPlan
 from evalkit.page_jobs import page_jobs
 from evalkit.requests_log import read_requests
 from evalkit.stages.bench import BenchPlan, bench
@@ -41,7 +42,7 @@ def test_bench_end_to_end(tiny: TinyServer, tmp_path: Path) -> None:
     plan = BenchPlan(
         systems=(str(SYSTEM_FILE),),
         out=tmp_path,
-        in_flight=4,
+        load=LoadPlan((2, 4)),
         limit=PAGES,
         urls={"tiny-hpd": tiny.url},
         cdm=False,
