@@ -14,6 +14,8 @@ from typing import Any, TypeGuard
 from evalkit.types import BBox, Block, BlockKind, GroundTruth, Page, Relation, RelationKind, Span, SpanKind
 
 POLY_LENGTH = 8
+NUMBERS = frozenset({int, float})
+NOWHERE = (math.inf,)
 BLOCK_KINDS = frozenset(BlockKind)
 SPAN_KINDS = frozenset(SpanKind) | BLOCK_KINDS
 RELATION_KINDS = frozenset(RelationKind)
@@ -127,8 +129,8 @@ def _spans(value: Mapping[str, Any], path: str, findings: Findings) -> tuple[Spa
             continue
         if kind not in SPAN_KINDS:
             findings.warn(f"{where}.category_type", f"unknown span category {kind!r}")
-        text, latex = (_text(item, key, where, findings) for key in ("text", "latex"))
-        spans.append(Span(kind=kind, text=text, latex=latex, poly=_poly(item, where, findings)))
+        text, latex = _text(item, "text", where, findings), _text(item, "latex", where, findings)
+        spans.append(Span(kind, text, latex, _poly(item, where, findings)))
     return tuple(spans)
 
 
@@ -176,10 +178,16 @@ def _poly(value: Mapping[str, Any], path: str, findings: Findings) -> tuple[floa
     poly = value.get("poly")
     if poly is None:
         return None
-    if not isinstance(poly, list) or len(poly) != POLY_LENGTH or not all(_is_number(item) for item in poly):
-        findings.wrong(f"{path}.poly", "8 numbers", poly)
-        return None
-    return tuple(float(item) for item in poly)
+    # A file holds hundreds of thousands of these: one look at all eight numbers, not one at each.
+    if isinstance(poly, list) and len(poly) == POLY_LENGTH and NUMBERS.issuperset(map(type, poly)):
+        try:
+            corners = tuple(map(float, poly))
+        except OverflowError:
+            corners = NOWHERE
+        if all(map(math.isfinite, corners)):
+            return corners
+    findings.wrong(f"{path}.poly", "8 numbers", poly)
+    return None
 
 
 def _bounds(poly: tuple[float, ...] | None) -> BBox | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,16 +151,20 @@ def evaluate(
     formulas have no CDM and there is no overall figure. Raises UserError for what cannot be read, ToolchainError when
     CDM has no working TeX.
     """
-    loaded = _dataset(dataset)
-    if out is not None:
-        if not (Path(out) / RUN_FILE).exists():
+    with ExitStack() as stack:
+        pool = stack.enter_context(evaluate_stage.page_workers(Path(predictions), workers, protocol))
+        loaded = _dataset(dataset)
+        if out is None:
+            out = stack.enter_context(tempfile.TemporaryDirectory(prefix="evalkit-evaluate-"))
+        elif not (Path(out) / RUN_FILE).exists():
             begin_run(Path(out), loaded, title=Path(predictions).resolve().name)
         return evaluate_stage.evaluate(
-            Path(predictions), loaded, Path(out), cdm=cdm, workers=workers, protocol=protocol, options=options
-        )
-    with tempfile.TemporaryDirectory(prefix="evalkit-evaluate-") as folder:
-        return evaluate_stage.evaluate(
-            Path(predictions), loaded, Path(folder), cdm=cdm, workers=workers, protocol=protocol, options=options
+            *(Path(predictions), loaded, Path(out)),
+            cdm=cdm,
+            workers=workers,
+            protocol=protocol,
+            options=options,
+            pool=pool,
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from evalkit import manifests
 from evalkit.annotation import Findings, read_page
-from evalkit.collector import fewer_collections
+from evalkit.collector import no_collections
 from evalkit.errors import InvalidFileError, UserError, unknown_name
 from evalkit.store import read_json, sha256_file
 from evalkit.types import GroundTruth, Page
@@ -179,7 +179,7 @@ def _from_json(path: Path, *, images: Path | None, image_folder: Path | None = N
     )
 
 
-@fewer_collections()
+@no_collections()
 def _read_pages(path: Path) -> tuple[tuple[GroundTruth, ...], Findings]:
     value = read_json(path)
     findings = Findings()

@@ -12,14 +12,16 @@ import selectors
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from evalkit.errors import ToolchainError
 from evalkit.worker_loop import call, frame, read_frame
 
 IN_PROCESS_ITEMS = 12
-WORTH_A_WORKER_S = 1.0  # a worker takes over half a second to start
+WORTH_A_WORKER_S = 0.4  # a worker takes a quarter of a second to start
 MOST_ITEMS_A_CHUNK = 16
 CHUNKS_A_WORKER = 12
 ATTEMPTS = 2
@@ -38,74 +40,79 @@ class _Worker:
     process: subprocess.Popen[bytes]
     stdin: IO[bytes]
     stdout: IO[bytes]
+    ready: bool = False
     running: deque[int] = field(default_factory=deque)
-
-    def send(self, numbers: Sequence[int], items: Sequence[Any]) -> None:
-        self.running = deque(numbers)
-        self.stdin.write(frame([items[number] for number in numbers]))
-        self.stdin.flush()
 
 
 class LocalProcesses:
     """Executor on this machine."""
 
-    def map(
-        self,
-        target: str,
-        items: Sequence[Any],
-        *,
-        weights: Sequence[float],
-        workers: int,
-        advance: Callable[[], None],
-    ) -> list[Done]:
-        """`target` (module:function) of each item, in the order of the items; the heaviest are run first.
+    @contextmanager
+    def open(
+        self, target: str, *, workers: int, expected_s: float = 0.0, modules: Sequence[str] = ()
+    ) -> Iterator[LocalPool]:
+        """Workers for calls of `target` (module:function), gone when the block ends.
 
-        `weights` are estimates in seconds. What is not worth a second worker runs in this process.
+        With `expected_s`, the work expected in seconds of one core, as many as that is worth start at once and import
+        the target and `modules` while this process prepares the items.
         """
-        useful = min(workers, int(sum(weights) / WORTH_A_WORKER_S))
-        if useful < 2 or len(items) <= IN_PROCESS_ITEMS:
-            return [_advanced(Done(*call(target, item)), advance) for item in items]
-        return _Pool(target, items, weights, useful, advance).run()
-
-
-def _advanced(done: Done, advance: Callable[[], None]) -> Done:
-    advance()
-    return done
-
-
-class _Pool:
-    """The workers of one call and what they still have to do."""
-
-    def __init__(
-        self, target: str, items: Sequence[Any], weights: Sequence[float], workers: int, advance: Callable[[], None]
-    ) -> None:
-        self._target = target
-        self._items = items
-        self._count = workers
-        self._advance = advance
-        self._chunks = deque(chunks(weights, workers))
-        self._deaths: dict[int, int] = {}
-        self._done: list[Done | None] = [None] * len(items)
-        self._selector = selectors.DefaultSelector()
-
-    def run(self) -> list[Done]:
-        """Every item's outcome; the workers are gone when this returns or raises."""
+        pool = LocalPool(target, workers, expected_s, modules)
         try:
-            for _ in range(self._count):
-                self._start()
-            while self._selector.get_map():
-                for key, _ in self._selector.select():
-                    self._receive(key.data)
+            yield pool
         finally:
-            for key in list(self._selector.get_map().values()):
-                self._stop(key.data)
-            self._selector.close()
-        return [done if done is not None else Done(failure="not run") for done in self._done]
+            pool.close()
+
+
+class LocalPool:
+    """The workers of one target and what they still have to do."""
+
+    def __init__(self, target: str, workers: int, expected_s: float, modules: Sequence[str]) -> None:
+        self._target = target
+        self._most = workers
+        self._modules = modules
+        self._items: Sequence[Any] = ()
+        self._chunks: deque[tuple[int, ...]] = deque()
+        self._next: tuple[tuple[int, ...], bytes] | None = None
+        self._deaths: dict[int, int] = {}
+        self._selector = selectors.DefaultSelector()
+        self._start_to(self._worthwhile(expected_s))
+
+    def run(self, items: Sequence[Any], weights: Sequence[float]) -> Iterator[tuple[int, Done]]:
+        """(number, outcome) of every item as they come, the heaviest items first.
+
+        `weights` are estimates in seconds. An item is taken from `items` when its turn comes, and again for a second
+        attempt. What is not worth a second worker runs in this process, in the order of the items. Raises
+        ToolchainError when workers do not start.
+        """
+        self._start_to(0 if len(items) <= IN_PROCESS_ITEMS else self._worthwhile(sum(weights)))
+        if not self._selector.get_map():
+            yield from ((number, Done(*call(self._target, item))) for number, item in enumerate(items))
+            return
+        self._items = items
+        self._chunks.extend(chunks(weights, len(self._selector.get_map())))
+        while self._selector.get_map():
+            self._prepare()
+            for key, _ in self._selector.select():
+                yield from self._receive(key.data)
+
+    def close(self) -> None:
+        """Stop all workers, whatever they are at."""
+        for key in list(self._selector.get_map().values()):
+            self._stop(key.data)
+        self._selector.close()
+
+    def _worthwhile(self, seconds: float) -> int:
+        workers = min(self._most, int(seconds / WORTH_A_WORKER_S))
+        return workers if workers > 1 else 0
+
+    def _start_to(self, count: int) -> None:
+        for _ in range(len(self._selector.get_map()), count):
+            self._start()
 
     def _start(self) -> None:
         path = os.pathsep.join(part for part in sys.path if part)
         process = subprocess.Popen(
-            [sys.executable, "-m", "evalkit.worker_loop", self._target],
+            [sys.executable, "-m", "evalkit.worker_loop", self._target, *self._modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},
@@ -114,53 +121,64 @@ class _Pool:
         assert process.stdout is not None
         worker = _Worker(process, process.stdin, process.stdout)
         self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
-        self._give(worker)
+
+    def _prepare(self) -> None:
+        """Have the next chunk at hand, so that no worker waits for it."""
+        if self._next is None and self._chunks:
+            numbers = self._chunks.popleft()
+            self._next = numbers, frame([self._items[number] for number in numbers])
 
     def _give(self, worker: _Worker) -> None:
         """The next chunk for an idle worker, or its end when none is left."""
-        if not self._chunks:
+        self._prepare()
+        if self._next is None:
             self._stop(worker)
             return
-        try:
-            worker.send(self._chunks.popleft(), self._items)
-        except BrokenPipeError:
-            self._bury(worker)
+        numbers, body = self._next
+        self._next = None
+        worker.running = deque(numbers)
+        with suppress(BrokenPipeError):  # its end is seen on its other pipe
+            worker.stdin.write(body)
+            worker.stdin.flush()
 
-    def _receive(self, worker: _Worker) -> None:
+    def _receive(self, worker: _Worker) -> Iterator[tuple[int, Done]]:
         answer = read_frame(worker.stdout.fileno())
         if answer is None:
-            self._bury(worker)
-            return
-        self._finish(worker.running.popleft(), Done(*pickle.loads(answer)))
-        if not worker.running:
+            yield from self._bury(worker)
+        elif not worker.ready:
+            worker.ready = True
             self._give(worker)
+        else:
+            number = worker.running.popleft()
+            if not worker.running:
+                self._give(worker)
+            yield number, Done(*pickle.loads(answer))
 
-    def _finish(self, number: int, done: Done) -> None:
-        self._done[number] = done
-        self._advance()
-
-    def _bury(self, worker: _Worker) -> None:
+    def _bury(self, worker: _Worker) -> Iterator[tuple[int, Done]]:
         """A worker died: the item it was at is tried once more, alone; the rest of its chunk goes back."""
         self._selector.unregister(worker.stdout)
         code = worker.process.wait()
-        rest = list(worker.running)
+        if not worker.ready:
+            raise ToolchainError(f"a worker process did not start ({_exit(code)}); its last words are above")
+        rest = tuple(worker.running)
         if rest:
-            suspect = rest.pop(0)
+            suspect = rest[0]
             self._deaths[suspect] = self._deaths.get(suspect, 0) + 1
             if self._deaths[suspect] < ATTEMPTS:
                 self._chunks.append((suspect,))
             else:
-                self._finish(suspect, Done(failure=_death(code)))
-            if rest:
-                self._chunks.append(tuple(rest))
-        if self._chunks:
+                yield suspect, Done(failure=f"killed its worker process twice ({_exit(code)})")
+            if rest[1:]:
+                self._chunks.append(rest[1:])
+        if self._chunks or self._next is not None:
             self._start()
 
     def _stop(self, worker: _Worker) -> None:
         self._selector.unregister(worker.stdout)
-        if worker.running:
+        if worker.running or not worker.ready:
             worker.process.kill()
-        worker.stdin.close()
+        with suppress(BrokenPipeError):
+            worker.stdin.close()
         worker.process.wait()
         worker.stdout.close()
 
@@ -181,8 +199,8 @@ def chunks(weights: Sequence[float], workers: int) -> list[tuple[int, ...]]:
     return [*found, tuple(chunk)] if chunk else found
 
 
-def _death(code: int) -> str:
-    return f"killed its worker process twice ({'signal' if code < 0 else 'exit code'} {abs(code)})"
+def _exit(code: int) -> str:
+    return f"{'signal' if code < 0 else 'exit code'} {abs(code)}"
 
 
 LOCAL = LocalProcesses()

@@ -64,6 +64,18 @@ class PredictionFolder:
         return sorted(name for name in self._files.values() if name not in taken)
 
 
+def markdown_bytes(folder: Path) -> int:
+    """How many bytes of markdown there are in a folder; 0 where it cannot be read."""
+    return sum(min(_size(folder / name), MAX_BYTES) for name in _index(folder).values())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def names_of(page: Page) -> Iterator[str]:
     """File names under which a page's prediction is looked for, best first.
 

@@ -17,6 +17,7 @@ from typing import Any
 from evalkit.errors import InvalidFileError, UserError
 
 STAMP = "_done.json"
+BYTE_ORDER_MARK = "\ufeff"
 
 
 def to_plain(value: Any) -> Any:
@@ -35,12 +36,17 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
 
     Lone surrogates, which JSON input may hold, are written as escapes so that the text is valid UTF-8.
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=_opened)
+    text = _encoder(indent, ascii_only=False).encode(value)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent, default=_opened)
+        text = _encoder(indent, ascii_only=True).encode(value)
     return text
+
+
+@cache
+def _encoder(indent: int | None, *, ascii_only: bool) -> json.JSONEncoder:
+    return json.JSONEncoder(ensure_ascii=ascii_only, allow_nan=False, indent=indent, default=_opened)
 
 
 @cache
@@ -87,7 +93,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """The value of a JSON file. Raises UserError when it is missing, InvalidFileError when it is broken."""
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return json.loads(path.read_bytes().decode("utf-8").removeprefix(BYTE_ORDER_MARK))
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     except IsADirectoryError as error:
@@ -107,8 +113,12 @@ def read_json(path: Path) -> Any:
 
 def write_jsonl(path: Path, schema: str, version: int, rows: Iterable[Any]) -> None:
     """Write rows as a versioned JSONL file, atomically; the first line names schema and version."""
-    lines = [dumps({"schema": schema, "version": version}), *(dumps(row) for row in rows)]
-    write_text(path, "\n".join(lines) + "\n")
+    write_lines(path, schema, version, map(dumps, rows))
+
+
+def write_lines(path: Path, schema: str, version: int, lines: Iterable[str]) -> None:
+    """Write rows that are JSON text already as a versioned JSONL file, atomically."""
+    write_text(path, "\n".join([dumps({"schema": schema, "version": version}), *lines]) + "\n")
 
 
 def read_jsonl(path: Path, schema: str, version: int) -> Iterator[dict[str, Any]]:

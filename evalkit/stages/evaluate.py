@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ from evalkit.bench_summary import page_groups
 from evalkit.collector import fewer_collections
 from evalkit.dataset import Dataset
 from evalkit.errors import InvalidFileError, NotComparableError, UserError
-from evalkit.executor import Done
-from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText
+from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText, markdown_bytes
 from evalkit.progress import progress, say
 from evalkit.protocols.result import Figures, PageResult
 from evalkit.signature import Signature
@@ -30,6 +30,7 @@ from evalkit.store import (
     sha256_json,
     write_json,
     write_jsonl,
+    write_lines,
     write_stamp,
     write_text,
 )
@@ -40,6 +41,7 @@ STAGE_VERSION = 1
 FOLDER = "evaluate"
 DEFAULT_PROTOCOL = "omnidocbench-1.6"
 PAGE_WORK = "evalkit.stages.evaluate:score_one"
+SECONDS_A_BYTE = 2.4e-6  # of a prediction; measured on ordinary pages, truth included
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,61 @@ class PageWork:
     markdown: str
 
 
-def score_one(work: PageWork) -> PageResult:
+@dataclass(frozen=True, slots=True)
+class ScoredPage:
+    """A page's scored pairs, and its lines of pairs.jsonl, which take as long to write as many a page to score."""
+
+    result: PageResult
+    pair_lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work(Sequence[PageWork]):
+    """What is sent to the workers, put together page by page as they ask for it."""
+
+    rules: Any
+    truths: Sequence[GroundTruth]
+    texts: Sequence[PredictionText]
+
+    def __len__(self) -> int:
+        return len(self.truths)
+
+    def __getitem__(self, number: Any) -> Any:
+        truth = self.truths[number]
+        prepared = self.rules.prepare(truth)
+        return PageWork(self.rules.name, prepared, truth.page.page_id, self.texts[number].markdown)
+
+    def page_id(self, number: int) -> str:
+        """The id of a page."""
+        return self.truths[number].page.page_id
+
+    def weights(self) -> list[float]:
+        """How many seconds each page takes, roughly."""
+        return [self.rules.weight(truth, text.markdown) for truth, text in zip(self.truths, self.texts, strict=True)]
+
+
+def score_one(work: PageWork) -> ScoredPage:
     """Runs in a worker: the scored pairs of one page."""
     result: PageResult = registry.load("protocol", work.protocol).score_page(work.prepared, work.page_id, work.markdown)
-    return result
+    return ScoredPage(result, tuple(dumps(one.pair) for one in result.pairs))
+
+
+def page_workers(
+    predictions: Path, workers: int | None, protocol: str = DEFAULT_PROTOCOL, executor: str = "local"
+) -> AbstractContextManager[Any]:
+    """Worker processes for `evaluate`, as many as the predictions seem worth.
+
+    Opened before the data set is loaded, they start meanwhile.
+    """
+    count = worker_count(workers)
+    target = registry.targets("protocol").get(protocol)
+    workers_of: AbstractContextManager[Any] = registry.load("executor", executor).open(
+        PAGE_WORK,
+        workers=count,
+        expected_s=SECONDS_A_BYTE * markdown_bytes(_markdown_folder(predictions)),
+        modules=[target.partition(":")[0]] if target else [],
+    )
+    return workers_of
 
 
 def evaluate(
@@ -67,11 +120,12 @@ def evaluate(
     workers: int | None = None,
     protocol: str = DEFAULT_PROTOCOL,
     options: Mapping[str, str] | None = None,
-    executor: str = "local",
+    pool: Any = None,
 ) -> Summary:
     """Score a folder of `<page>.md` files (or the folder of a run) and write out/evaluate; returns the summary.
 
-    Pages without a prediction count as empty pages. A stage that is current is not repeated.
+    Pages without a prediction count as empty pages. A stage that is current is not repeated. `pool` is an open
+    `page_workers` of these predictions; without one they are opened here.
     """
     rules = registry.load("protocol", protocol).configured(options or {})
     texts = read_texts(predictions, dataset.pages)
@@ -85,8 +139,9 @@ def evaluate(
             with suppress(UserError):  # a summary that was removed or spoilt since is made again
                 return read_summary(target / "summary.json")
         (target / STAMP).unlink(missing_ok=True)  # from here on the folder may hold a mixture
-        pool = registry.load("executor", executor)
-        results, crashed = _score_pages(rules, dataset.pages, texts, count, pool)
+        with nullcontext(pool) if pool is not None else page_workers(predictions, count, protocol) as running:
+            pages, crashed = _score_pages(_Work(rules, dataset.pages, texts), running)
+        results = [page.result for page in pages]
         if cdm:
             with progress("CDM", _formula_rows(results)) as bar:
                 results = rules.score_formulas(results, workers=count, progress=bar.update)
@@ -99,9 +154,19 @@ def evaluate(
             truth.page.page_id: text.reason for text, truth in zip(texts, dataset.pages, strict=True) if text.reason
         }
         summary = _summary(rules, dataset, figures, results, states, reasons | crashed)
+        write_lines(target / "pairs.jsonl", "evalkit.pairs", 1, chain.from_iterable(page.pair_lines for page in pages))
         _write(target, results, figures, states, page_groups(dataset), summary)
         write_stamp(target, STAGE_VERSION, inputs, parameters)
     return summary
+
+
+def _markdown_folder(predictions: Path) -> Path:
+    convert = _convert_folder(predictions)
+    return convert / convert_stage.MARKDOWN_FOLDER if convert.is_dir() else predictions
+
+
+def _convert_folder(predictions: Path) -> Path:
+    return predictions if predictions.name == convert_stage.FOLDER else predictions / convert_stage.FOLDER
 
 
 def read_texts(predictions: Path, truths: Sequence[GroundTruth]) -> list[PredictionText]:
@@ -109,7 +174,7 @@ def read_texts(predictions: Path, truths: Sequence[GroundTruth]) -> list[Predict
 
     Raises NotComparableError for a run whose conversion is missing or was cut short.
     """
-    convert = predictions if predictions.name == convert_stage.FOLDER else predictions / convert_stage.FOLDER
+    convert = _convert_folder(predictions)
     if not (convert / convert_stage.PREDICTIONS_FILE).is_file():
         if convert.is_dir() or (predictions / "infer").is_dir():
             raise NotComparableError(f"{predictions} is not converted to the end; go on with: evalkit convert RUN")
@@ -146,27 +211,24 @@ def _with_reason(text: PredictionText, reason: str | None) -> PredictionText:
     return replace(text, state=state, reason=reason)
 
 
-def _score_pages(
-    rules: Any, truths: Sequence[GroundTruth], texts: Sequence[PredictionText], workers: int, executor: Any
-) -> tuple[list[PageResult], dict[str, str]]:
+def _score_pages(work: _Work, pool: Any) -> tuple[list[ScoredPage], dict[str, str]]:
     """Results in the order of the pages, and why pages failed; a failed page is scored as an empty one."""
-    prepared = [rules.prepare(truth) for truth in truths]
-    work = [
-        PageWork(rules.name, page, truth.page.page_id, text.markdown)
-        for page, truth, text in zip(prepared, truths, texts, strict=True)
-    ]
-    weights = [rules.weight(item.prepared, item.markdown) for item in work]
+    pages: list[ScoredPage | None] = [None] * len(work)
+    crashed: dict[str, str] = {}
     with progress("matching", len(work)) as bar:
-        done = executor.map(PAGE_WORK, work, weights=weights, workers=workers, advance=bar.advance)
-    crashed = {item.page_id: end.failure for item, end in zip(work, done, strict=True) if end.failure is not None}
-    return [_result(item, end) for item, end in zip(work, done, strict=True)], crashed
+        for number, done in pool.run(work, work.weights()):
+            page = done.value
+            if done.failure is not None:
+                crashed[work.page_id(number)] = done.failure
+                page = _as_empty(work[number], done.failure)
+            pages[number] = page
+            bar.advance()
+    return [page for page in pages if page is not None], crashed
 
 
-def _result(work: PageWork, done: Done) -> PageResult:
-    if done.failure is None:
-        result: PageResult = done.value
-        return result
-    return replace(score_one(replace(work, markdown="")), notes=(f"crashed: {done.failure}",))
+def _as_empty(work: PageWork, failure: str) -> ScoredPage:
+    page = score_one(replace(work, markdown=""))
+    return replace(page, result=replace(page.result, notes=(f"crashed: {failure}",)))
 
 
 def _formula_rows(results: Sequence[PageResult]) -> int:
@@ -234,7 +296,6 @@ def _write(
     groups: Mapping[str, Mapping[str, str]],
     summary: Summary,
 ) -> None:
-    write_jsonl(target / "pairs.jsonl", "evalkit.pairs", 1, (one.pair for result in results for one in result.pairs))
     write_jsonl(target / "pair_scores.jsonl", "evalkit.pair_scores", 1, _score_rows(results))
     write_jsonl(target / "page_scores.jsonl", "evalkit.page_scores", 1, _page_rows(results, figures, states, groups))
     for name, value in figures.official.items():

@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
 import pytest
 
+from evalkit import executor
+from evalkit.errors import ToolchainError
 from evalkit.executor import IN_PROCESS_ITEMS, LOCAL, Done, chunks
+from evalkit.types import BlockKind
+from evalkit.worker_loop import frame
 
 WORK = "tests.fakes.work:"
 
 
-def run(name: str, items: list[int], workers: int = 2) -> tuple[list[Done], int]:
-    steps: list[int] = []
-    done = LOCAL.map(WORK + name, items, weights=[1.0] * len(items), workers=workers, advance=lambda: steps.append(1))
-    return done, len(steps)
+def run(name: str, items: Sequence[int], workers: int = 2, expected_s: float = 0.0) -> list[Done]:
+    with LOCAL.open(WORK + name, workers=workers, expected_s=expected_s) as pool:
+        outcomes = list(pool.run(items, [1.0] * len(items)))
+    assert sorted(number for number, _ in outcomes) == list(range(len(items)))
+    return [done for _, done in sorted(outcomes, key=lambda outcome: outcome[0])]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, IN_PROCESS_ITEMS, IN_PROCESS_ITEMS + 1, 40])
-def test_outcomes_are_in_the_order_of_the_items(count: int, workers: int) -> None:
-    done, steps = run("double", list(range(count)), workers)
+@pytest.mark.parametrize("expected_s", [0.0, 60.0])
+def test_every_item_has_one_outcome(count: int, workers: int, expected_s: float) -> None:
+    done = run("double", range(count), workers, expected_s)
     assert [one.value for one in done] == [2 * number for number in range(count)]
-    assert steps == count
 
 
 def test_very_many_quick_items_come_back() -> None:
-    done, steps = run("double", list(range(3000)))
+    done = run("double", range(3000))
     assert [one.value for one in done] == [2 * number for number in range(3000)]
-    assert steps == 3000
 
 
 def test_prints_and_large_outcomes_do_not_mix() -> None:
-    done, _ = run("talk", list(range(20)))
+    done = run("talk", range(20))
     assert [len(one.value) for one in done] == [number * 100_000 for number in range(20)]
 
 
@@ -43,10 +54,106 @@ def test_prints_and_large_outcomes_do_not_mix() -> None:
     ],
 )
 def test_a_bad_item_costs_itself_alone(name: str, reason: str) -> None:
-    done, steps = run(name, list(range(30)))
+    done = run(name, range(30))
     assert done[7] == Done(failure=reason)
     assert [one.value for one in done if one.failure is None] == [2 * number for number in range(30) if number != 7]
-    assert steps == 30
+
+
+class Counted(list[int]):
+    """Items that count how often each was taken."""
+
+    def __init__(self, items: Iterable[int]) -> None:
+        super().__init__(items)
+        self.taken: Counter[int] = Counter()
+
+    def __getitem__(self, number: Any) -> Any:
+        self.taken[number] += 1
+        return super().__getitem__(number)
+
+
+def test_an_item_is_put_together_when_its_turn_comes_and_once_more_for_a_second_attempt() -> None:
+    items = Counted(range(100))
+    with LOCAL.open(WORK + "die_on_seven", workers=2) as pool:
+        outcomes = pool.run(items, [1.0] * 100)
+        next(outcomes)
+        assert len(items.taken) < 100
+        list(outcomes)
+    assert set(items.taken) == set(range(100))
+    assert items.taken[7] == 2
+
+
+@pytest.mark.parametrize("name", ["nothing_of_that_name", "double"])
+def test_workers_that_do_not_start_are_said_at_once(name: str) -> None:
+    modules = ["tests.fakes.leaves_at_import"] if name == "double" else []
+    with (
+        LOCAL.open(WORK + name, workers=2, expected_s=60.0, modules=modules) as pool,
+        pytest.raises(ToolchainError, match="a worker process did not start"),
+    ):
+        list(pool.run(range(30), [1.0] * 30))
+
+
+def test_a_pool_left_early_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            started.append(self)
+
+    monkeypatch.setattr(executor.subprocess, "Popen", Noted)
+    with LOCAL.open(WORK + "sleep", workers=2, expected_s=60.0) as pool:
+        outcomes = pool.run([0.0] * 20 + [3600.0] * 20, [1.0] * 40)
+        next(outcomes)
+    assert [process.returncode is None for process in started] == [False, False]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A record of one value."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A record in which a record occurs twice."""
+
+    left: Leaf
+    right: Leaf
+    names: Mapping[str, tuple[Leaf, ...]]
+    kind: BlockKind = BlockKind.TABLE
+
+
+@dataclass
+class Derived:
+    """A record whose constructor does not take all it holds."""
+
+    given: int
+    doubled: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.doubled = 2 * self.given
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(Leaf(0.5), id="one-field"),
+        pytest.param(Branch(Leaf(1.0), Leaf(2.0), {"a": (Leaf(3.0),)}), id="nested"),
+        pytest.param(Derived(2), id="derived"),
+        pytest.param([Leaf, {"x": None}, BlockKind.TITLE], id="class"),
+    ],
+)
+def test_records_come_out_of_a_frame_as_they_went_in(value: Any) -> None:
+    body = frame(value)
+    assert int.from_bytes(body[:8], "little") == len(body) - 8
+    assert pickle.loads(body[8:]) == value
+
+
+def test_a_record_that_occurs_twice_stays_one() -> None:
+    leaf = Leaf(1.0)
+    branch = pickle.loads(frame(Branch(leaf, leaf, {}))[8:])
+    assert branch.left is branch.right
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 
 def double(number: int) -> int:
@@ -33,3 +34,8 @@ def raise_on_seven(number: int) -> int:
     if number == 7:
         raise ValueError("seven")
     return 2 * number
+
+
+def sleep(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds

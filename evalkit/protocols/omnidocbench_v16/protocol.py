@@ -23,7 +23,7 @@ from evalkit.protocols.result import Figures, PageResult
 from evalkit.types import GroundTruth, MetricSummary
 
 # Measured on ordinary pages, truth and prediction counted.
-SECONDS_A_CHAR = 4e-6
+SECONDS_A_CHAR = 1.8e-6
 METRICS = (
     "text_edit",
     "formula_edit",
@@ -84,10 +84,12 @@ class OmniDocBenchV16:
         """What a page asks for, small enough to be sent to a worker."""
         return PreparedPage(gt_page(truth), self.latex_tables)
 
-    def weight(self, prepared: PreparedPage, markdown: str) -> float:
+    def weight(self, truth: GroundTruth, markdown: str) -> float:
         """How many seconds a page takes, roughly."""
-        chars = sum(len(item.content) for item in (*prepared.gt.mixed, *prepared.gt.tables)) + len(markdown)
-        return chars * SECONDS_A_CHAR
+        annotated = sum(
+            len(block.text or "") + len(block.latex or "") + len(block.html or "") for block in truth.blocks
+        )
+        return (annotated + len(markdown)) * SECONDS_A_CHAR
 
     def score_page(self, prepared: PreparedPage, page_id: str, markdown: str) -> PageResult:
         """The scored pairs of one page, without CDM."""

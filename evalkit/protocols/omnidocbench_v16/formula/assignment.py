@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
+from evalkit.linear_assignment import linear_sum_assignment
 from evalkit.protocols.omnidocbench_v16.formula.prepare import Distances, GtFormulas, PredFormulas
 from evalkit.protocols.omnidocbench_v16.formula.rows import FormulaRule, matched_row, unmatched_row
 from evalkit.protocols.omnidocbench_v16.match.pair import PairRecord

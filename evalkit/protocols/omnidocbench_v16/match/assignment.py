@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
+from evalkit.linear_assignment import linear_sum_assignment
 from evalkit.protocols.omnidocbench_v16.match.edits import Costs, costs_between
 from evalkit.protocols.omnidocbench_v16.match.pieces import JOINER
 from evalkit.protocols.omnidocbench_v16.match.run import Span

@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz.distance import Levenshtein
-from scipy.optimize import linear_sum_assignment
 
+from evalkit.linear_assignment import linear_sum_assignment
 from evalkit.protocols.omnidocbench_v16.match.edits import Costs
 from evalkit.protocols.omnidocbench_v16.match.pair import MatchRule
 from evalkit.protocols.omnidocbench_v16.match.pieces import JOINER

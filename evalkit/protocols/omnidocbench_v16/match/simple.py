@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from scipy.optimize import linear_sum_assignment
-
+from evalkit.linear_assignment import linear_sum_assignment
 from evalkit.protocols.omnidocbench_v16.match.edits import Costs, costs_between
 from evalkit.protocols.omnidocbench_v16.match.lines import TEXT_POOL, GtLines, PredLines, gt_lines, pred_lines
 from evalkit.protocols.omnidocbench_v16.match.pair import MatchRule, PairRecord
