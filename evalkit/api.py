@@ -15,6 +15,7 @@ from evalkit.errors import InvalidFileError, UserError
 from evalkit.run_record import FILE as RUN_FILE
 from evalkit.run_record import begin_run
 from evalkit.stages import evaluate as evaluate_stage
+from evalkit.stages.page_scoring import DEFAULT_PROTOCOL, page_workers
 from evalkit.types import DoctorCheck, PairScore, Summary
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def evaluate(
     out: Source | None = None,
     cdm: bool = True,
     workers: int | None = None,
-    protocol: str = evaluate_stage.DEFAULT_PROTOCOL,
+    protocol: str = DEFAULT_PROTOCOL,
     options: Mapping[str, str] | None = None,
 ) -> Summary:
     """Score a folder of `<page>.md` files against a data set (name, JSON file, folder or loaded).
@@ -152,7 +153,7 @@ def evaluate(
     CDM has no working TeX.
     """
     with ExitStack() as stack:
-        pool = stack.enter_context(evaluate_stage.page_workers(Path(predictions), workers, protocol))
+        pool = stack.enter_context(page_workers(Path(predictions), workers, protocol))
         loaded = _dataset(dataset)
         if out is None:
             out = stack.enter_context(tempfile.TemporaryDirectory(prefix="evalkit-evaluate-"))

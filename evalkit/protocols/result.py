@@ -34,7 +34,10 @@ class PageResult:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A data set's figures: by metric, by metric and page, by metric and group, and files in the official layout."""
+    """A data set's figures: by metric, by metric and page, by metric and group.
+
+    `official` holds files in the official layout by name, those left out that are rows of pages and final as such.
+    """
 
     overall: float | None
     metrics: Mapping[str, MetricSummary]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,20 @@ from evalkit.bench_summary import page_groups
 from evalkit.collector import fewer_collections
 from evalkit.dataset import Dataset
 from evalkit.errors import InvalidFileError, NotComparableError, UserError
-from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText, markdown_bytes
+from evalkit.prediction_files import PredictionFolder, PredictionState, PredictionText
 from evalkit.progress import progress, say
 from evalkit.protocols.result import Figures, PageResult
 from evalkit.signature import Signature
 from evalkit.stages import convert as convert_stage
 from evalkit.stages.layout import score_layout
+from evalkit.stages.page_scoring import (
+    DEFAULT_PROTOCOL,
+    PageWorks,
+    ScoredPage,
+    convert_folder,
+    page_workers,
+    score_pages,
+)
 from evalkit.store import (
     STAMP,
     dumps,
@@ -39,76 +47,7 @@ from evalkit.workers import worker_count
 
 STAGE_VERSION = 1
 FOLDER = "evaluate"
-DEFAULT_PROTOCOL = "omnidocbench-1.6"
-PAGE_WORK = "evalkit.stages.evaluate:score_one"
-SECONDS_A_BYTE = 2.4e-6  # of a prediction; measured on ordinary pages, truth included
-
-
-@dataclass(frozen=True, slots=True)
-class PageWork:
-    """One page for a worker."""
-
-    protocol: str
-    prepared: Any
-    page_id: str
-    markdown: str
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredPage:
-    """A page's scored pairs, and its lines of pairs.jsonl, which take as long to write as many a page to score."""
-
-    result: PageResult
-    pair_lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Work(Sequence[PageWork]):
-    """What is sent to the workers, put together page by page as they ask for it."""
-
-    rules: Any
-    truths: Sequence[GroundTruth]
-    texts: Sequence[PredictionText]
-
-    def __len__(self) -> int:
-        return len(self.truths)
-
-    def __getitem__(self, number: Any) -> Any:
-        truth = self.truths[number]
-        prepared = self.rules.prepare(truth)
-        return PageWork(self.rules.name, prepared, truth.page.page_id, self.texts[number].markdown)
-
-    def page_id(self, number: int) -> str:
-        """The id of a page."""
-        return self.truths[number].page.page_id
-
-    def weights(self) -> list[float]:
-        """How many seconds each page takes, roughly."""
-        return [self.rules.weight(truth, text.markdown) for truth, text in zip(self.truths, self.texts, strict=True)]
-
-
-def score_one(work: PageWork) -> ScoredPage:
-    """Runs in a worker: the scored pairs of one page."""
-    result: PageResult = registry.load("protocol", work.protocol).score_page(work.prepared, work.page_id, work.markdown)
-    return ScoredPage(result, tuple(dumps(one.pair) for one in result.pairs))
-
-
-def page_workers(
-    predictions: Path, workers: int | None, protocol: str = DEFAULT_PROTOCOL, executor: str = "local"
-) -> AbstractContextManager[Any]:
-    """Worker processes for `evaluate`, as many as the predictions seem worth.
-
-    Opened before the data set is loaded, they start meanwhile.
-    """
-    count = worker_count(workers)
-    target = registry.targets("protocol").get(protocol)
-    workers_of: AbstractContextManager[Any] = registry.load("executor", executor).open(
-        PAGE_WORK,
-        workers=count,
-        expected_s=SECONDS_A_BYTE * markdown_bytes(_markdown_folder(predictions)),
-        modules=[target.partition(":")[0]] if target else [],
-    )
-    return workers_of
+OFFICIAL_FOLDER = "official"
 
 
 def evaluate(
@@ -140,7 +79,7 @@ def evaluate(
                 return read_summary(target / "summary.json")
         (target / STAMP).unlink(missing_ok=True)  # from here on the folder may hold a mixture
         with nullcontext(pool) if pool is not None else page_workers(predictions, count, protocol) as running:
-            pages, crashed = _score_pages(_Work(rules, dataset.pages, texts), running)
+            pages, crashed = score_pages(PageWorks(rules, dataset.pages, texts), running)
         results = [page.result for page in pages]
         if cdm:
             with progress("CDM", _formula_rows(results)) as bar:
@@ -154,19 +93,10 @@ def evaluate(
             truth.page.page_id: text.reason for text, truth in zip(texts, dataset.pages, strict=True) if text.reason
         }
         summary = _summary(rules, dataset, figures, results, states, reasons | crashed)
-        write_lines(target / "pairs.jsonl", "evalkit.pairs", 1, chain.from_iterable(page.pair_lines for page in pages))
+        _write_lines(target, pages)
         _write(target, results, figures, states, page_groups(dataset), summary)
         write_stamp(target, STAGE_VERSION, inputs, parameters)
     return summary
-
-
-def _markdown_folder(predictions: Path) -> Path:
-    convert = _convert_folder(predictions)
-    return convert / convert_stage.MARKDOWN_FOLDER if convert.is_dir() else predictions
-
-
-def _convert_folder(predictions: Path) -> Path:
-    return predictions if predictions.name == convert_stage.FOLDER else predictions / convert_stage.FOLDER
 
 
 def read_texts(predictions: Path, truths: Sequence[GroundTruth]) -> list[PredictionText]:
@@ -174,7 +104,7 @@ def read_texts(predictions: Path, truths: Sequence[GroundTruth]) -> list[Predict
 
     Raises NotComparableError for a run whose conversion is missing or was cut short.
     """
-    convert = _convert_folder(predictions)
+    convert = convert_folder(predictions)
     if not (convert / convert_stage.PREDICTIONS_FILE).is_file():
         if convert.is_dir() or (predictions / "infer").is_dir():
             raise NotComparableError(f"{predictions} is not converted to the end; go on with: evalkit convert RUN")
@@ -209,26 +139,6 @@ def _with_reason(text: PredictionText, reason: str | None) -> PredictionText:
     named = reason.split(":")[0]
     state = PredictionState(named) if named in set(PredictionState) else PredictionState.FAILED
     return replace(text, state=state, reason=reason)
-
-
-def _score_pages(work: _Work, pool: Any) -> tuple[list[ScoredPage], dict[str, str]]:
-    """Results in the order of the pages, and why pages failed; a failed page is scored as an empty one."""
-    pages: list[ScoredPage | None] = [None] * len(work)
-    crashed: dict[str, str] = {}
-    with progress("matching", len(work)) as bar:
-        for number, done in pool.run(work, work.weights()):
-            page = done.value
-            if done.failure is not None:
-                crashed[work.page_id(number)] = done.failure
-                page = _as_empty(work[number], done.failure)
-            pages[number] = page
-            bar.advance()
-    return [page for page in pages if page is not None], crashed
-
-
-def _as_empty(work: PageWork, failure: str) -> ScoredPage:
-    page = score_one(replace(work, markdown=""))
-    return replace(page, result=replace(page.result, notes=(f"crashed: {failure}",)))
 
 
 def _formula_rows(results: Sequence[PageResult]) -> int:
@@ -299,16 +209,28 @@ def _write(
     write_jsonl(target / "pair_scores.jsonl", "evalkit.pair_scores", 1, _score_rows(results))
     write_jsonl(target / "page_scores.jsonl", "evalkit.page_scores", 1, _page_rows(results, figures, states, groups))
     for name, value in figures.official.items():
-        _write_official(target / "official" / f"{name}.json", value)
+        _write_official(target / OFFICIAL_FOLDER / f"{name}.json", value)
     write_json(target / "summary.json", summary)
 
 
+def _write_lines(target: Path, pages: Sequence[ScoredPage]) -> None:
+    """What was written page by page."""
+    write_lines(target / "pairs.jsonl", "evalkit.pairs", 1, chain.from_iterable(page.pair_lines for page in pages))
+    for name in pages[0].official_lines if pages else ():
+        lines = chain.from_iterable(page.official_lines[name] for page in pages)
+        _write_rows(target / OFFICIAL_FOLDER / f"{name}.json", lines)
+
+
 def _write_official(path: Path, value: Any) -> None:
-    """As JSON; a list has a line a row, which is read as easily as an indented one and written much faster."""
     if isinstance(value, list):
-        write_text(path, "[\n" + ",\n".join(map(dumps, value)) + "\n]\n")
+        _write_rows(path, map(dumps, value))
     else:
         write_json(path, value)
+
+
+def _write_rows(path: Path, lines: Iterable[str]) -> None:
+    """A JSON list with a line a row, which is read as easily as an indented one and written much faster."""
+    write_text(path, "[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def _score_rows(results: Sequence[PageResult]) -> Iterator[dict[str, Any]]:

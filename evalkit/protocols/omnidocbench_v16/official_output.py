@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalkit.protocols.omnidocbench_v16.cdm_text import CdmTexts, as_rendered
-from evalkit.protocols.omnidocbench_v16.figures import DISTANCES, ElementFigures
+from evalkit.protocols.omnidocbench_v16.figures import DISTANCES, ELEMENTS, ElementFigures
 from evalkit.protocols.omnidocbench_v16.score import FORMULA, ORDER
-from evalkit.protocols.result import ScoredPair
+from evalkit.protocols.result import PageResult, ScoredPair
 from evalkit.types import MetricSummary
 
 OFFICIAL_NAMES = {
@@ -56,16 +56,35 @@ def _sorted(value: Any) -> Any:
     return {key: _sorted(item) for key, item in sorted(value.items())} if isinstance(value, dict) else value
 
 
-def element_result(element: str, pairs: Sequence[ScoredPair], image_names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """`<element>_result.json`: one row a pair."""
-    rows = []
-    for number, scored in enumerate(pairs):
-        row = _order_row(scored) if element == ORDER else _pair_row(scored)
-        row["img_id"] = row["image_name"] = image_names[scored.pair.page_id]
-        if element == FORMULA:
-            row |= _cdm_fields(scored, number)
-        rows.append(row | _scores(element, scored))
+def page_rows(result: PageResult, image_name: str) -> dict[str, list[dict[str, Any]]]:
+    """A page's rows of each `<element>_result.json` but that of formulas, whose rows are final with CDM only."""
+    rows: dict[str, list[dict[str, Any]]] = {_file_of(element): [] for element in ELEMENTS if element != FORMULA}
+    for scored in result.pairs:
+        element = scored.pair.element
+        if element != FORMULA:
+            row = _order_row(scored) if element == ORDER else _pair_row(scored)
+            rows[_file_of(element)].append(row | _names(image_name) | _scores(element, scored))
     return rows
+
+
+def formula_rows(pairs: Sequence[ScoredPair], image_names: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """`display_formula_result.json`: one row a pair."""
+    rows = [
+        _pair_row(scored)
+        | _names(image_names[scored.pair.page_id])
+        | _cdm_fields(scored, number)
+        | _scores(FORMULA, scored)
+        for number, scored in enumerate(pairs)
+    ]
+    return {_file_of(FORMULA): rows}
+
+
+def _file_of(element: str) -> str:
+    return f"{element}_result"
+
+
+def _names(image_name: str) -> dict[str, str]:
+    return {"img_id": image_name, "image_name": image_name}
 
 
 def _pair_row(scored: ScoredPair) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from evalkit.protocols.omnidocbench_v16.figures import ELEMENTS, ElementFigures,
 from evalkit.protocols.omnidocbench_v16.gt_items import GtPage, gt_page
 from evalkit.protocols.omnidocbench_v16.normalize.latex_table import latex_table_backend
 from evalkit.protocols.omnidocbench_v16.policy import LatexTables
-from evalkit.protocols.omnidocbench_v16.score import score_page
+from evalkit.protocols.omnidocbench_v16.score import FORMULA, score_page
 from evalkit.protocols.omnidocbench_v16.selfcheck import Imperfection, check_page
 from evalkit.protocols.omnidocbench_v16.truth_markdown import truth_markdown
 from evalkit.protocols.result import Figures, PageResult
@@ -95,6 +95,14 @@ class OmniDocBenchV16:
         """The scored pairs of one page, without CDM."""
         return score_page(prepared.gt, page_id, markdown, latex_tables=prepared.latex_tables)
 
+    def official_rows(self, result: PageResult, image_name: str) -> dict[str, list[dict[str, Any]]]:
+        """A page's rows of files in the official layout, those that CDM may change left out."""
+        return official_output.page_rows(result, image_name)
+
+    def image_names(self, truths: Sequence[GroundTruth]) -> dict[str, str]:
+        """The name of each page in official files."""
+        return image_names(truths)
+
     def check_page(self, truth: GroundTruth) -> list[Imperfection]:
         """What is not perfect when a page's truth is scored against itself, and why."""
         return check_page(truth)
@@ -142,12 +150,8 @@ def _summaries(elements: Mapping[str, ElementFigures]) -> dict[str, MetricSummar
 
 
 def _official(elements: Mapping[str, ElementFigures], truths: Sequence[GroundTruth]) -> dict[str, Any]:
-    names = image_names(truths)
-    files: dict[str, Any] = {
-        f"{element}_result": official_output.element_result(element, figures.pairs, names)
-        for element, figures in elements.items()
-    }
-    return {"metric_result": official_output.metric_result(elements), **files}
+    formulas = official_output.formula_rows(elements[FORMULA].pairs, image_names(truths))
+    return {"metric_result": official_output.metric_result(elements), **formulas}
 
 
 def image_names(truths: Sequence[GroundTruth]) -> dict[str, str]:
