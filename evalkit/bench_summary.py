@@ -12,6 +12,7 @@ from evalkit import registry
 from evalkit.dataset import Dataset
 from evalkit.errors import UserError
 from evalkit.requests_log import FILE, Session, read_branches, read_requests, read_rows, read_samples, read_sessions
+from evalkit.step_file import write_steps
 from evalkit.store import read_json, read_jsonl, write_json, write_jsonl
 from evalkit.text_equality import TextEquality, text_equality
 from evalkit.types import (
@@ -58,6 +59,7 @@ def write_bench_summary(
     for name, figures in (("pages", "page_rows"), ("branches", "branch_rows")):
         rows = registry.load("figures", figures)(observation)
         write_jsonl(run / FOLDER / f"{name}.jsonl", f"evalkit.bench_{name}", VERSION, rows)
+    write_steps(run / FOLDER / "steps.jsonl", registry.load("figures", "step_rows")(observation))
     write_json(run / FOLDER / "summary.json", summary)
     return summary
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalkit.types import RunFacts
 
 
 class EvalkitError(Exception):
@@ -26,6 +30,14 @@ class ToolchainError(EvalkitError):
     """A program or library that the task needs is missing or broken; the message holds the remedy."""
 
     exit_code = 3
+
+
+class DriveInterruptedError(KeyboardInterrupt):
+    """Ctrl-C after the last page of a drive: the drive is whole, and `facts` is its `RunFacts`."""
+
+    def __init__(self, facts: RunFacts) -> None:
+        self.facts = facts
+        super().__init__()
 
 
 class InvalidFileError(UserError):

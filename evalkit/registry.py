@@ -64,6 +64,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "energy": "metrics.energy:figures",
         "page_rows": "metrics.page_figures:page_rows",
         "branch_rows": "metrics.page_figures:branch_rows",
+        "step_rows": "metrics.step_rows:step_rows",
         "by_length": "metrics.buckets:by_length",
         "by_group": "metrics.buckets:by_group",
         "paired_speedup": "metrics.buckets:paired_speedup",

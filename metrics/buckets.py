@@ -12,6 +12,7 @@ from evalkit.types import FinishState, Observation, Provenance, RawOutput
 from metrics.decoding_steps import page_steps, path_steps_by_page
 from metrics.drive import finished, ok, provenance
 from metrics.latency import latency_s
+from metrics.phases import PhaseFigures, phase_figures
 from metrics.quantiles import mean, mean_interval, quantile, smallest_count
 
 EDGES: Mapping[str, tuple[int, ...]] = {
@@ -39,6 +40,7 @@ class GroupFigures:
     `request_throughput` (pages/s) is in_flight x pages / sum of latencies: the rate at which such pages alone would
     come out of the same number of slots. `steps` and `path_steps` (those that follow one another) are means over
     finished pages; `fewer_steps` is the baseline's decoding steps / own path steps, over the pages that both finished.
+    `phases` sets the time before the first token against that of decoding.
     """
 
     name: str
@@ -54,6 +56,7 @@ class GroupFigures:
     provenance: Provenance
     path_steps: float | None = None
     fewer_steps: float | None = None
+    phases: PhaseFigures | None = None
 
 
 def by_length(observation: Observation, edges: Sequence[int], reference: bool) -> list[GroupFigures]:
@@ -128,6 +131,7 @@ def _figures(
         provenance=provenance(observation, Provenance.ESTIMATED if estimated else Provenance.MEASURED),
         path_steps=mean(own),
         fewer_steps=fewer_steps(observation.reference, {output.page_id for output in outputs}, paths),
+        phases=phase_figures(observation, outputs),
     )
 
 

@@ -26,12 +26,16 @@ class Speculation:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What was told of one page, None where nothing was. `steps` sums over branches, `path_steps` is of the longest."""
+    """What was told of one page, None where nothing was. `steps` sums over branches, `path_steps` is of the longest.
+
+    `phases_s` is the time from the start of the page to its first token, and from there to its end.
+    """
 
     steps: int | None = None
     path_steps: int | None = None
     speculation: Speculation | None = None
     branches: BranchTokens | None = None
+    phases_s: tuple[float, float] | None = None
 
 
 def told(output: RawOutput) -> Told:
@@ -65,7 +69,16 @@ def _emulated(page_id: str, row: Mapping[str, Any]) -> Told:
         _whole(row.get("critical_path_steps")),
         speculation,
         _branches(page_id, row.get("branches")),
+        _phases_s(row),
     )
+
+
+def _phases_s(row: Mapping[str, Any]) -> tuple[float, float] | None:
+    times = [row.get(name) for name in ("started_s", "first_token_s", "ended_s")]
+    known = [float(time_s) for time_s in times if isinstance(time_s, int | float) and not isinstance(time_s, bool)]
+    if len(known) < len(times) or known != sorted(known):
+        return None
+    return known[1] - known[0], known[2] - known[1]
 
 
 def _branches(page_id: str, rows: Any) -> BranchTokens | None:

@@ -83,7 +83,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=100, help="pairs of the larger job (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=2, help="processes of either scorer (default: %(default)s)")
     args = parser.parse_args()
-    rows = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").split("\n") if line]
     stored = {(row["gt"], row["pred"]): float(row["f1"]) for row in rows}
     failed = 0
     for count in (SMALL, args.pairs):

@@ -60,7 +60,7 @@ def facts(run: Simulation) -> str:
 
 def measure_server(speed: float) -> bool:
     """Lateness of answers against the engine's own end times, one at a time."""
-    rows = [json.loads(line) for line in (MINI / "streams.jsonl").read_text(encoding="utf-8").splitlines()[1:]]
+    rows = [json.loads(line) for line in (MINI / "streams.jsonl").read_text(encoding="utf-8").split("\n")[1:] if line]
     bodies = [request(row["page_id"]) for row in rows]
     with EmulatorServer(MINI / "streams.jsonl", speed=speed) as server:
         late_s = asyncio.run(ask_all(server, bodies))

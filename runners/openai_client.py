@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from evalkit.errors import DriveInterruptedError
 from evalkit.types import BranchTokens, FinishState, InferSettings, PageJob, RawOutput, RunFacts, Sample, System
+from runners.afterwards import LEFT_OUT, Afterwards
 from runners.asked_alone import asked_alone
 from runners.branch_tokens import count_branches
 from runners.chat_body import BodyStore, store_bodies
@@ -30,7 +32,10 @@ class OpenAiRunner:
     """Drives an OpenAI-compatible chat server: image as base64, streaming or not, no retry."""
 
     def run(self, pages: Sequence[PageJob], settings: InferSettings, on_result: OnResult) -> RunFacts:
-        """Send every page once and hand on each output as it comes. Raises UserError before the first request."""
+        """Send every page once and hand on each output as it comes. Raises UserError before the first request.
+
+        Raises DriveInterruptedError, with what is known, when Ctrl-C comes after the last page.
+        """
         check_load(settings.load)
         endpoints = endpoints_of(settings.endpoints)
         headers = auth_headers(settings.system)
@@ -53,15 +58,17 @@ class OpenAiRunner:
                 answers[output.page_id] = output.text
             on_result(output)
 
-        drive = _Drive(system, settings, headers, endpoints, reader)
+        after = Afterwards()
+        drive = _Drive(system, settings, headers, endpoints, reader, after)
         seen = drive.run(ordered(pages, settings.order, settings.seed), cache["salt"], on_output)
-        branches = _branches(system, answers, endpoints[0], headers)
+        branches = after.do(lambda: _branches(system, answers, endpoints[0], headers))
         unfinished = _unfinished(seen.reports, endpoints[0])
         alone = None
         if not unfinished:
             texts = {page_id: text for page_id, text in answers.items() if page_id in good}
-            alone = asked_alone(system, settings, headers, pages, texts, salted=cache["salt"] is not None)
-        return RunFacts(
+            salted = cache["salt"] is not None
+            alone = after.do(lambda: asked_alone(system, settings, headers, pages, texts, salted=salted))
+        found = RunFacts(
             mode="server",
             anchor_unix_s=seen.anchor_unix_s,
             emulated=seen.emulated or any(fact.emulated for fact in facts),
@@ -78,9 +85,12 @@ class OpenAiRunner:
             },
             client={**_client_facts(seen.reports), "stub_pps": seen.stub_pps, "alone": alone},
             samples=seen.samples,
-            notes=(*notes, *unfinished),
-            branches=branches,
+            notes=(*notes, *unfinished, *([LEFT_OUT] if after.interrupted else [])),
+            branches=branches or (),
         )
+        if after.interrupted:
+            raise DriveInterruptedError(found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +113,14 @@ class _Drive:
         headers: Mapping[str, str],
         endpoints: Sequence[Endpoint],
         reader: MetricsReader,
+        after: Afterwards,
     ) -> None:
         self._system = system
         self._settings = settings
         self._headers = headers
         self._endpoints = endpoints
         self._reader = reader
+        self._after = after
 
     def run(self, pages: Sequence[PageJob], salt: str | None, on_result: OnResult) -> _Seen:
         settings = self._settings
@@ -131,7 +143,8 @@ class _Drive:
             processes = process_count(settings.load, settings.processes)
             seen = self._sampled(task, processes, bodies, on_result)
             if settings.check_client:
-                seen = replace(seen, stub_pps=headroom_pps(task, settings.load, processes, bodies))
+                stub_pps = self._after.do(lambda: headroom_pps(task, settings.load, processes, bodies))
+                seen = replace(seen, stub_pps=stub_pps)
             return seen
         finally:
             bodies.close()
@@ -157,7 +170,7 @@ class _Drive:
         first = self._reader.read()
         try:
             reports = pool.run(on_output, on_start)
-            wait_idle(self._reader.outstanding, within_s=5.0)
+            self._after.do(lambda: wait_idle(self._reader.outstanding, within_s=5.0))
         finally:
             samples = metrics.stop() + telemetry.stop()
             pool.close()

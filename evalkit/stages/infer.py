@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evalkit import registry
-from evalkit.errors import UserError
+from evalkit.errors import DriveInterruptedError, UserError
 from evalkit.requests_log import (
     BRANCHES_SCHEMA,
     FILE,
@@ -197,12 +197,20 @@ class _Session:
                 if on_progress is not None:
                     on_progress(done, total)
 
-            facts = runner.run(todo, self._settings, on_result)
+            try:
+                facts = runner.run(todo, self._settings, on_result)
+            except DriveInterruptedError as stop:
+                if begun:
+                    self._end(sessions, stop.facts)
+                raise
             if begun:
-                write_jsonl(samples_path(self._folder, self._number), SAMPLES_SCHEMA, VERSION, facts.samples)
-                write_jsonl(branches_path(self._folder, self._number), BRANCHES_SCHEMA, VERSION, facts.branches)
-                sessions.append({"event": "end", "facts": to_plain(replace(facts, samples=(), branches=()))})
+                self._end(sessions, facts)
         return facts.notes
+
+    def _end(self, sessions: JsonlAppender, facts: RunFacts) -> None:
+        write_jsonl(samples_path(self._folder, self._number), SAMPLES_SCHEMA, VERSION, facts.samples)
+        write_jsonl(branches_path(self._folder, self._number), BRANCHES_SCHEMA, VERSION, facts.branches)
+        sessions.append({"event": "end", "facts": to_plain(replace(facts, samples=(), branches=()))})
 
 
 def _report(folder: Path, pages: Sequence[PageJob], notes: tuple[str, ...]) -> InferReport:

@@ -140,7 +140,7 @@ def load_answers(path: Path, images: Path | None = None) -> AnswerBook:
 
 def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_bytes().decode("utf-8").split("\n")  # not splitlines(): JSON text may hold U+2028
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file; give recorded answers with --data") from error
     except UnicodeDecodeError as error:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalkit.api import rows
 from evalkit.bench_summary import write_bench_summary
 from evalkit.dataset import load_dataset
 from evalkit.page_jobs import page_jobs
@@ -81,9 +83,46 @@ def test_counters_and_buckets_are_the_engine_s(tmp_path: Path) -> None:
     assert [row.pages for row in summary["buckets"]["hunyuan"]["by_own_length"]] == expected
     paths = [row.path_steps * row.pages for row in summary["buckets"]["hunyuan"]["by_own_length"] if row.pages]
     assert math.fsum(paths) == pytest.approx(sum(row["critical_path_steps"] for row in trace["requests"]))
+    for row in summary["buckets"]["hunyuan"]["by_own_length"]:
+        if row.pages:
+            inside = [one for one in trace["requests"] if row.name in bucket_names(edges, one["completion_tokens"])]
+            before_s = sum(one["first_token_s"] - one["started_s"] for one in inside)
+            decode_s = sum(one["ended_s"] - one["first_token_s"] for one in inside)
+            assert row.phases.share == pytest.approx(before_s / (before_s + decode_s))
+            assert (row.phases.before_s, row.phases.decode_s) == (
+                pytest.approx(before_s / len(inside)),
+                pytest.approx(decode_s / len(inside)),
+            )
+            assert row.phases.provenance == "emulated"
     checks = {check.name: check for check in summary["checks"]}
     for name in ("coverage", "uninterrupted", "cold_prefix_cache", "token_counts_agree", "server_to_itself"):
         assert checks[name].passed, name
+
+
+def bucket_names(edges: list[int], tokens: int) -> set[str]:
+    """What the bucket of so many tokens is called."""
+    place = sum(tokens >= edge for edge in edges) - 1
+    last = place == len(edges) - 1
+    return {f"{edges[place]}+" if last else f"{edges[place]}-{edges[place + 1]}"}
+
+
+@pytest.mark.parametrize("name", ["hpd-ar", "hpd-mtp-only"])
+def test_the_long_file_of_steps_adds_up_to_the_engine_s_tokens(tmp_path: Path, name: str) -> None:
+    _, trace = drive(tmp_path, name, pages=6, chunk_usage=True)
+    steps = rows(tmp_path / "bench/steps.jsonl")
+    answers = {output.page_id: output for output in read_requests(tmp_path / "infer" / "requests.jsonl")}
+    assert {row["page_id"] for row in steps} == set(answers)
+    for request in trace["requests"]:
+        output = answers[request["page_id"]]
+        own = [row for row in steps if row["page_id"] == request["page_id"]]
+        assert sum(row["chars"] for row in own) == len(output.text or "")
+        assert sum(row["tokens"] for row in own) <= request["completion_tokens"]
+        assert own[-1]["step"] <= request["decoding_steps"]
+        assert [row["step"] for row in own] == sorted(row["step"] for row in own)
+        assert [row["time_s"] for row in own] == sorted(row["time_s"] for row in own)
+        assert {row["provenance"] for row in own} == {"emulated"}
+        if name == "hpd-ar":
+            assert [row["step"] for row in own] == list(accumulate(row["tokens"] for row in own))
 
 
 def test_times_are_the_engine_s_within_the_client_s_overhead(tmp_path: Path) -> None:

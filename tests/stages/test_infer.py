@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from evalkit.bench_summary import observe
 from evalkit.errors import UserError
 from evalkit.requests_log import read_requests, read_sessions
 from evalkit.stages.infer import infer, infer_report
@@ -200,6 +201,50 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     with serving(FakeChatServer()) as running:
         assert infer(tmp_path / "run", jobs, settings(running.url)).states == {"ok": 6}
         assert running.pages == ["p004"]
+
+
+@pytest.mark.parametrize("during", ["asked alone", "tokens counted"])
+def test_ctrl_c_after_the_last_page_keeps_the_drive(tmp_path: Path, during: str) -> None:
+    script = (
+        "import signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background has it ignored\n"
+        "from pathlib import Path\n"
+        "from tests.stages.test_infer import page_jobs, settings\n"
+        "from evalkit.stages.infer import infer\n"
+        "infer(Path(sys.argv[1]), page_jobs(Path(sys.argv[2]), 6), settings(sys.argv[3], sample_alone=2))\n"
+    )
+    running: list[subprocess.Popen[str]] = []
+
+    def interrupt() -> None:
+        os.killpg(running[0].pid, signal.SIGINT)
+
+    def behave(page_id: str) -> Behaviour:
+        if during == "asked alone" and server.pages.count(page_id) > 1:
+            interrupt()
+            return Hang()
+        return Answer()
+
+    def tokenize(prompt: str) -> dict[str, int]:
+        if during == "tokens counted":
+            interrupt()
+        return {"count": len(prompt.split())}
+
+    server = FakeChatServer(behave, tokenize=tokenize)
+    with serving(server):
+        words = [sys.executable, "-c", script, str(tmp_path / "run"), str(tmp_path / "images"), server.url]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+            running.append(process)
+            _, told = process.communicate(timeout=30)
+    assert "DriveInterruptedError" in told
+    (session,) = read_sessions(tmp_path / "run/infer")
+    assert session.facts is not None
+    assert session.facts["notes"][-1].startswith("interrupted after the last page")
+    assert session.facts["client"]["alone"] is None
+    observation = observe(tmp_path / "run")
+    assert (observation.sessions, len(observation.outputs)) == (1, 6)
+    with serving(FakeChatServer()) as again:
+        assert infer(tmp_path / "run", page_jobs(tmp_path / "images", 6), settings(again.url)).sessions == 1
+        assert again.pages == []
 
 
 def test_pages_that_failed_are_pages_without_an_answer(tmp_path: Path) -> None:
