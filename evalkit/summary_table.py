@@ -71,7 +71,8 @@ def _loads(result: SystemResult) -> list[str]:
     lines: list[str] = []
     shown = told(result.sweep, result.agreement)
     if shown:
-        lines += ["", f"{result.system}, {'drive by drive' if result.agreement else 'by requests in flight'}:", shown]
+        name = result.system + ("*" if result.emulated else "")
+        lines += ["", f"{name}, {'drive by drive' if result.agreement else 'by requests in flight'}:", shown]
     if result.load_problem is not None:
         why = printable(result.load_problem.splitlines()[0])
         lines += ["", f"{result.system}: not every load was driven: {why}"]

@@ -9,15 +9,20 @@ import pytest
 from markupsafe import escape
 
 from evalkit.cli.main import main
-from evalkit.errors import UserError
+from evalkit.errors import InvalidFileError, UserError
 from evalkit.stages.report import find_runs, make_report
+from evalkit.store import write_json
 from reports.columns import COLUMNS
 from reports.heatmap import heat_maps
+from reports.load_rows import load_table
+from reports.pictures.canvas import looks
 from reports.pictures.content import accepted_shares
 from reports.pictures.gallery import gallery
+from reports.pictures.loads import draw as draw_loads
 from reports.pictures.loads import load_points
 from reports.pictures.parts import step_counts
 from reports.pictures.phases import by_length
+from reports.problems import read_problems
 from reports.published import published_table
 from reports.request_times import PhaseTimes, phase_times
 from reports.run_card import card, checks, plain_text
@@ -232,3 +237,59 @@ def test_run_card_says_how_each_rule_was_kept(tmp_path: Path, check: dict[str, b
 )
 def test_plain_text(value: object, text: str) -> None:
     assert plain_text(value) == text
+
+
+def point(in_flight: int, run: str, *broken: str) -> dict[str, object]:
+    figures = {"pps": in_flight / 10, "tps": 5.0, "latency_p95_s": None}
+    return {"in_flight": in_flight, "run": run, "valid": not broken, "broken_rules": broken, "figures": figures}
+
+
+def test_the_drives_of_a_sweep_stand_on_the_run_s_page(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "one", made_dataset(tmp_path, 2), MadeRun("one", 2))
+    assert load_table(read_run(run, "one")) is None
+    points = [point(1, "bs-1", "coverage"), point(4, ".")]
+    sweep = {"points": points, "figure": "latency_p95_s", "limit": 8.0, "largest": 4}
+    write_json(run / "sweep.json", {"version": 1, "sweep": sweep})
+    table = load_table(read_run(run, "one"))
+    assert table is not None
+    assert [(row.name, row.cells[0], row.broken) for row in table.rows] == [
+        ("1 in flight", "0.1", "coverage"),
+        ("4 in flight (the run's own)", "0.4", ""),
+    ]
+    assert table.verdict == "Largest number in flight with latency_p95_s within 8 s: 4."
+    picture = draw_loads([read_run(run, "one")], looks([read_run(run, "one")]))
+    assert picture.reason is not None  # one valid point is no line
+    page = (make_report([run], tmp_path / "report").parent / "runs" / "one.html").read_text(encoding="utf-8")
+    assert table.verdict in page
+
+
+def test_repeated_drives_say_whether_they_agree(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "one", made_dataset(tmp_path, 2), MadeRun("one", 2))
+    found = {"points": [point(4, "."), point(4, "run-2")], "reasons": ["pps differs by up to 9.0% from the mean"]}
+    write_json(run / "agreement.json", {"version": 1, "agreement": found})
+    table = load_table(read_run(run, "one"))
+    assert table is not None
+    assert [row.name for row in table.rows] == ["the run's own", "run-2"]
+    assert table.verdict == "Do they agree? pps differs by up to 9.0% from the mean."
+
+
+@pytest.mark.parametrize("text", ['{"sweep": {"points": [{}]}}', '{"sweep": 3}', "[]"])
+def test_a_sweep_file_that_is_none_costs_its_run(tmp_path: Path, text: str) -> None:
+    run = make_run(tmp_path / "one", made_dataset(tmp_path, 2), MadeRun("one", 2))
+    (run / "sweep.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidFileError, match=r"sweep\.json"):
+        read_run(run, "one")
+
+
+def test_a_system_without_a_result_has_a_row_with_the_reason(runs: list[Path], tmp_path: Path) -> None:
+    failed = tmp_path / "failed"
+    row = {"title": "<b>Lost</b>", "problem": "no GPU \u202e<script>", "at_utc": "2031-02-03"}
+    write_json(failed / "problem.json", row)
+    write_json(tmp_path / "odd" / "problem.json", ["not one"])
+    text = make_report([runs[0], failed], tmp_path / "report").read_text(encoding="utf-8")
+    assert "&lt;b&gt;Lost&lt;/b&gt;" in text
+    assert "no GPU ⟦U+202E⟧&lt;script&gt;" in text
+    assert "is not shown" not in text
+    assert [problem.folder for problem in read_problems([failed, tmp_path / "odd", runs[0]])] == [failed]
+    with pytest.raises(UserError, match="no run can be shown"):
+        make_report([failed], tmp_path / "none")
