@@ -52,11 +52,11 @@ def bench(
 ) -> BenchResult:
     """The main job over several systems, scored at the largest load of those in flight.
 
-    `options` are the fields of `evalkit.stages.bench.BenchPlan`, of which `load` says more than `in_flight` can.
+    `options` are the fields of `evalkit.stages.bench_plan.BenchPlan`, of which `load` says more than `in_flight` can.
     """
     from evalkit.load_plan import LoadPlan
-    from evalkit.stages.bench import BenchPlan
     from evalkit.stages.bench import bench as run
+    from evalkit.stages.bench_plan import BenchPlan
 
     sizes = (in_flight,) if isinstance(in_flight, int) else tuple(in_flight)
     return run(BenchPlan(dataset=dataset, systems=tuple(systems), **{"load": LoadPlan(sizes), **options}))
@@ -86,17 +86,23 @@ def infer(
 
 
 def speed(
-    run: Source, dataset: Source | Dataset | None = None, *, baseline: Source | None = None, allowed: Sequence[str] = ()
+    run: Source,
+    dataset: Source | Dataset | None = None,
+    *,
+    baseline: Source | None = None,
+    allowed: Sequence[str] = (),
+    edges: Sequence[int] = (),
 ) -> dict[str, Any]:
     """The figures of speed of a run's answers, as bench/summary.json holds them; `baseline` is the run of the baseline.
 
     With a data set there are figures by attribute and content too. `allowed` names validity rules that may be broken.
+    `edges` (output tokens, ascending from 0) adds buckets by length of one's own.
     """
     from evalkit.bench_summary import write_bench_summary
 
     loaded = None if dataset is None else _dataset(dataset)
     other = None if baseline is None else Path(baseline)
-    return write_bench_summary(Path(run), dataset=loaded, baseline=other, allowed=allowed)
+    return write_bench_summary(Path(run), dataset=loaded, baseline=other, allowed=allowed, edges=edges)
 
 
 def sweep(

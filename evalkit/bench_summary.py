@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,11 +39,13 @@ def write_bench_summary(
     dataset: Dataset | None = None,
     baseline: Path | None = None,
     allowed: Collection[str] = (),
+    edges: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Compute every figure of a run's infer stage and write `run`/bench/summary.json.
 
     `baseline` is the run folder of the system that speed-ups are counted against. `allowed` names validity rules
-    that the user lets the run break. Raises UserError without an infer stage or for an unknown rule.
+    that the user lets the run break. `edges` (output tokens, ascending) adds buckets of one's own. Raises UserError
+    without an infer stage or for an unknown rule.
     """
     observation = observe(run)
     equality: TextEquality | None = None
@@ -53,7 +55,7 @@ def write_bench_summary(
         other = _reference(baseline, observation)
         equality = text_equality(run, baseline, observation, other)
         observation = replace(observation, reference=other.outputs)
-    summary = summarize(observation, allowed)
+    summary = summarize(observation, allowed, edges)
     summary["baseline_run"] = str(baseline) if baseline is not None else None
     summary["text_equality"] = equality
     for name, figures in (("pages", "page_rows"), ("branches", "branch_rows")):
@@ -81,7 +83,7 @@ def check_rules(allowed: Collection[str]) -> None:
         raise UserError(f"no validity rule is called {', '.join(unknown)}. Known: {', '.join(known)}")
 
 
-def summarize(observation: Observation, allowed: Collection[str] = ()) -> dict[str, Any]:
+def summarize(observation: Observation, allowed: Collection[str] = (), edges: Sequence[int] = ()) -> dict[str, Any]:
     """All figures, tables and checks of one observation as plain JSON values."""
     check_rules(allowed)
     checks = registry.load("figures", "validity")(observation, allowed)
@@ -109,7 +111,7 @@ def summarize(observation: Observation, allowed: Collection[str] = ()) -> dict[s
         "states": dict(Counter(output.state.value for output in observation.outputs)),
         "reasons": _reasons(observation.outputs),
         "figures": {figure.name: figure for figure in figures},
-        "buckets": _buckets(observation),
+        "buckets": _buckets(observation, edges),
         "groups": registry.load("figures", "by_group")(observation),
         "speedup": registry.load("figures", "paired_speedup")(observation.outputs, observation.reference),
         "server": facts.server if facts is not None else {},
@@ -132,7 +134,7 @@ def figures_table(summary: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _buckets(observation: Observation) -> dict[str, dict[str, Any]]:
+def _buckets(observation: Observation, own: Sequence[int]) -> dict[str, dict[str, Any]]:
     by_length = registry.load("figures", "by_length")
     return {
         name: {
@@ -140,7 +142,7 @@ def _buckets(observation: Observation) -> dict[str, dict[str, Any]]:
             "by_own_length": by_length(observation, edges, False),
             "by_baseline_length": by_length(observation, edges, True) if observation.reference else None,
         }
-        for name, edges in registry.load("figures", "edges").items()
+        for name, edges in {**registry.load("figures", "edges"), **({"own": own} if own else {})}.items()
     }
 
 

@@ -83,6 +83,20 @@ def check_figure(name: str, pages: int) -> None:
         )
 
 
+def parse_edges(text: str | None) -> tuple[int, ...]:
+    """Lower edges of buckets in output tokens, as in 0,500,2000; () without a text. Raises UserError for others."""
+    if text is None:
+        return ()
+    try:
+        edges = tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        raise UserError(f"--edges {text}: expected numbers of output tokens, as in 0,500,2000") from error
+    edges = edges if edges[0] == 0 else (0, *edges)
+    if list(edges) != sorted(set(edges)) or edges[0] < 0:
+        raise UserError(f"--edges {text}: must ascend from 0 or more")
+    return edges
+
+
 def parse_sizes(text: str) -> tuple[int, ...]:
     """Requests in flight as in 16 or 1,16,512. Raises UserError for anything else."""
     try:

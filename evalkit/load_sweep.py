@@ -67,7 +67,8 @@ class Drives:
     """Where the drives of one system lie, how they are made, and what their figures are counted against.
 
     The main drive lies in `run` itself, others in folders of it. `baseline` is the run folder of the baseline, whose
-    drive at the same load, where there is one, is the reference. `allowed` names rules that may be broken.
+    drive at the same load, where there is one, is the reference. `allowed` names rules that may be broken,
+    `edges` are of buckets of one's own.
     """
 
     run: Path
@@ -76,6 +77,7 @@ class Drives:
     dataset: Dataset | None = None
     baseline: Path | None = None
     allowed: tuple[str, ...] = ()
+    edges: tuple[int, ...] = ()
 
     def point(self, load: Load, name: str) -> SweepPoint:
         """Drive at a load into the folder of that name, and work out its figures."""
@@ -87,6 +89,7 @@ class Drives:
             dataset=self.dataset,
             baseline=beside if beside is not None and _same_load(beside, load) else None,
             allowed=self.allowed,
+            edges=self.edges,
         )
         return _point(load.in_flight, name, summary)
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from evalkit.cli.load_arguments import add_load_arguments, load_plan
+from evalkit.load_plan import parse_edges
 
 HELP = """
 example: evalkit bench --bs 512 --systems hpd-parsing,hpd-ar --dataset omnidocbench-1.6 --out runs/a800
@@ -37,6 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="validity rule that may be broken")
     parser.add_argument("--no-cdm", action="store_true", help="leave formulas without CDM (needs no TeX)")
     parser.add_argument("--workers", type=int, metavar="N", help="worker processes for scoring (default: all cores)")
+    parser.add_argument(
+        "--offline", action="store_true", help="through the engine's Python API; needs --vllm, --weights"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be started, start and write nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_load_arguments(parser)
 
@@ -44,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the benchmark; 3 when a system, a load or some pages have no result, or repeated drives differ."""
     from evalkit.serving import launch_options
-    from evalkit.stages.bench import BenchPlan, bench, named_urls
+    from evalkit.stages.bench import bench
+    from evalkit.stages.bench_plan import BenchPlan, named_urls, planned
     from evalkit.store import dumps, to_plain
     from evalkit.summary_table import bench_table
 
@@ -70,7 +76,12 @@ def run(args: argparse.Namespace) -> int:
         order=args.order,
         server_cache=args.server_cache,
         processes=args.processes,
+        edges=parse_edges(args.edges),
+        offline=args.offline,
     )
+    if args.dry_run:
+        print("\n".join(planned(plan)))
+        return 0
     result = bench(plan)
     if args.json:
         row = to_plain(result)

@@ -12,6 +12,7 @@ from evalkit import registry
 from evalkit.bench_summary import check_rules, figures_table, write_bench_summary
 from evalkit.cli.load_arguments import add_load_arguments, load_plan
 from evalkit.dataset import load_dataset
+from evalkit.load_plan import parse_edges
 from evalkit.load_sweep import Drives, drive_loads
 from evalkit.load_table import told
 from evalkit.page_jobs import page_jobs, warmup_jobs
@@ -61,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     jobs = page_jobs(dataset, args.limit)
     plan = load_plan(args)
     plan.check(len(jobs))
+    edges = parse_edges(args.edges)
     reports: list[InferReport] = []
     with tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
         served = system.runner in {"openai", "vllm-offline"}
@@ -87,12 +89,14 @@ def run(args: argparse.Namespace) -> int:
             for note in report.notes:
                 say(f"note: {note}")
 
-        drives = Drives(args.run, drive, len(jobs), dataset, args.baseline, tuple(args.allow))
+        drives = Drives(args.run, drive, len(jobs), dataset, args.baseline, tuple(args.allow), edges)
         swept, agreement = drive_loads(plan, drives)
     if swept is not None or agreement is not None:
         print(dumps(agreement or swept, indent=2) if args.json else told(swept, agreement))
     else:
-        summary = write_bench_summary(args.run, dataset=dataset, baseline=args.baseline, allowed=args.allow)
+        summary = write_bench_summary(
+            args.run, dataset=dataset, baseline=args.baseline, allowed=args.allow, edges=edges
+        )
         _print(reports[0], summary, args.run, args.json)
     agrees = agreement is None or agreement.agrees
     return 0 if agrees and not any(report.unanswered for report in reports) else 3

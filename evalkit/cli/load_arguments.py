@@ -33,6 +33,7 @@ def add_load_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="what keeps the server's caches cold",
     )
+    load.add_argument("--edges", metavar="N,N,…", help="output tokens that further buckets begin with")
     load.add_argument("--processes", type=int, metavar="N", help="client processes (default: one for 64 in flight)")
 
 

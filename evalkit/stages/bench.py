@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalkit import registry
-from evalkit.bench_summary import check_rules, write_bench_summary
+from evalkit.bench_summary import write_bench_summary
 from evalkit.dataset import Dataset, load_dataset
-from evalkit.errors import EvalkitError, UserError, unknown_name
-from evalkit.load_plan import LoadPlan
+from evalkit.errors import EvalkitError, UserError
 from evalkit.load_sweep import Agreement, Drives, Sweep, drive_loads
 from evalkit.page_jobs import page_jobs
 from evalkit.page_sizes import with_image_sizes
@@ -20,51 +18,12 @@ from evalkit.progress import progress, say
 from evalkit.run_problem import clear_problem, write_problem
 from evalkit.run_record import begin_run, first_pages
 from evalkit.speedup import SpeedupRow, write_speedups
+from evalkit.stages.bench_plan import BenchPlan, check_plan, check_writable, systems_of
 from evalkit.stages.convert import convert_outputs
 from evalkit.stages.evaluate import evaluate
 from evalkit.stages.infer import InferReport, infer, infer_report, is_inferred
-from evalkit.stages.system_server import ServerPlan, SystemServer
+from evalkit.stages.system_server import SystemServer
 from evalkit.types import InferSettings, Load, OutputFacts, Summary, System
-from evalkit.workers import worker_count
-
-DEFAULT_SYSTEMS = ("hpd-ar", "hpd-parsing", "tesseract", "rapid-stack")
-EMULATE = ("auto", "always", "never")
-
-
-@dataclass(frozen=True, slots=True)
-class BenchPlan:
-    """What `bench` is asked for: data, systems, loads, servers, and how requests are sent.
-
-    The answers at the main load of `load` are scored. `allowed` names validity rules that the runs may break.
-    `stream`, `chunk_usage`, `warmup` (pages), `order`, `server_cache` and `processes` are as in `InferSettings`.
-    """
-
-    dataset: str = "mini"
-    systems: tuple[str, ...] = ()
-    out: Path | None = None
-    load: LoadPlan = field(default_factory=LoadPlan)
-    limit: int | None = None
-    urls: Mapping[str, str] = field(default_factory=dict)
-    emulate: str = "auto"
-    launcher: str | None = None
-    cdm: bool = True
-    workers: int | None = None
-    timeout_s: float | None = None
-    seed: int = 0
-    launch: Mapping[str, str] = field(default_factory=dict)
-    gpus: int = 1
-    allowed: tuple[str, ...] = ()
-    stream: bool = True
-    chunk_usage: bool = False
-    warmup: int = 2
-    order: str = "dataset"
-    server_cache: str = "auto"
-    processes: int | None = None
-
-    @property
-    def server(self) -> ServerPlan:
-        """How the systems' servers are come by."""
-        return ServerPlan(self.urls, self.emulate, self.launcher, self.launch, self.gpus, self.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +73,10 @@ def bench(plan: BenchPlan) -> BenchResult:
     Raises UserError for a plan that no system can be run by, before anything is started or written.
     """
     dataset = with_image_sizes(first_pages(load_dataset(plan.dataset), plan.limit))
-    systems = _baselines_first([registry.load("catalog", "system")(name) for name in plan.systems or DEFAULT_SYSTEMS])
-    _check(plan, [system.name for system in systems], len(dataset.pages))
+    systems = systems_of(plan)
+    check_plan(plan, [system.name for system in systems], len(dataset.pages))
     out = plan.out or Path("runs") / f"{dataset.name}-{plan.load.name}"
-    _check_writable(out, systems)
+    check_writable(out, systems)
     cdm = plan.cdm and _cdm_works()
     results: list[SystemResult] = []
     for number, system in enumerate(systems, start=1):
@@ -143,65 +102,12 @@ def _result(job: _SystemBench, system: System) -> SystemResult:
     return result
 
 
-def _check(plan: BenchPlan, systems: Collection[str], pages: int) -> None:
-    """Raise UserError for what would fail, or go unheard, in every system."""
-    worker_count(plan.workers)
-    check_rules(plan.allowed)
-    plan.load.check(pages)
-    for option, value, least in (
-        ("--gpus", plan.gpus, 1),
-        ("--warmup", plan.warmup, 0),
-        ("--processes", plan.processes, 1),
-    ):
-        if value is not None and value < least:
-            raise UserError(f"{option} must be {least} or more, not {value}")
-    if plan.timeout_s is not None and not plan.timeout_s > 0:
-        raise UserError(f"--timeout must be above 0 seconds, not {plan.timeout_s:g}")
-    if plan.launcher is not None and plan.launcher not in registry.names("launcher"):
-        raise unknown_name("launcher", plan.launcher, registry.names("launcher"))
-    if plan.emulate not in EMULATE:
-        raise unknown_name("way to emulate", plan.emulate, EMULATE)
-    for name in plan.urls:
-        if name not in systems:
-            raise unknown_name("system of --url", name, systems)
-
-
-def _check_writable(out: Path, systems: Sequence[System]) -> None:
-    """Make the folder of the runs. Raises UserError when it, or a run folder that is there, cannot be written."""
-    folders = [out, *(folder for system in systems if (folder := out / system.name).exists())]
-    for folder in folders:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError as error:
-            cause = error.strerror or str(error)
-            raise UserError(f"{folder}: cannot write there ({cause}). Choose another folder with --out") from error
-
-
 def _report(runs: Sequence[Path], out: Path) -> Path | None:
     """The report's first page, or None when there is no report to make."""
     if "site" not in registry.names("report"):
         return None
     page: Path = registry.load("report", "site")(runs, out)
     return page
-
-
-def named_urls(texts: Sequence[str]) -> dict[str, str]:
-    """`SYSTEM=URL` texts as a mapping. Raises UserError for a text without a name or an address."""
-    urls = {}
-    for text in texts:
-        name, _, url = text.partition("=")
-        if not name or not url.startswith(("http://", "https://")):
-            raise UserError(f"--url {text}: expected SYSTEM=http://…")
-        urls[name] = url
-    return urls
-
-
-def _baselines_first(systems: list[System]) -> list[System]:
-    """The systems with every baseline before those whose speed-up is counted against it."""
-    baselines = {system.baseline for system in systems}
-    return sorted(systems, key=lambda system: system.name not in baselines)
 
 
 def _cdm_works() -> bool:
@@ -242,7 +148,11 @@ class _SystemBench:
         convert_outputs(self.folder, pages, output.converter, _variant(output))
         summary = evaluate(self.folder, self._dataset, self.folder, cdm=self._cdm, workers=self._plan.workers)
         figures = write_bench_summary(
-            self.folder, dataset=self._dataset, baseline=self._baseline(), allowed=self._plan.allowed
+            self.folder,
+            dataset=self._dataset,
+            baseline=self._baseline(),
+            allowed=self._plan.allowed,
+            edges=self._plan.edges,
         )
         speed = {name: figure.value for name, figure in figures["figures"].items()}
         return replace(result, summary=summary, speed=speed)
@@ -258,7 +168,7 @@ class _SystemBench:
         result = SystemResult(self._system.name, self.folder, emulated, report.unanswered)
         if report.missing:
             return result
-        drives = Drives(self.folder, drive, len(self._jobs), self._dataset, self._baseline(), plan.allowed)
+        drives = Drives(self.folder, drive, len(self._jobs), self._dataset, self._baseline(), plan.allowed, plan.edges)
         try:
             swept, agreement = drive_loads(plan.load, drives)
         except EvalkitError as error:  # the main drive is done, and is scored

@@ -21,6 +21,7 @@ from evalkit.truth_streams import write_truth_streams
 from evalkit.types import PageJob, Served, System
 
 RECORDED_STREAMS = "streams.jsonl"
+OFFLINE = "vllm-offline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,7 @@ class SystemServer:
     @property
     def is_emulated(self) -> bool:
         """Whether the emulated server stands in for the system's own."""
-        served = needs_server(self._system) and self._system.name not in self._plan.urls
-        served = served and self._system.serve.launcher != "url"
-        return served and (self._plan.emulate == "always" or (self._plan.emulate == "auto" and not gpu_present()))
+        return is_emulated(self._plan, self._system)
 
     def served(self) -> Served:
         """The server, started if it does not run yet; without endpoints where the system needs none."""
@@ -71,7 +70,7 @@ class SystemServer:
 
     def warmup(self, timed: Sequence[PageJob], count: int) -> Sequence[PageJob]:
         """Pages to warm up on, kept until the end of the block; none for systems that have no chat server."""
-        if self._system.runner != "openai":
+        if self._system.runner not in {"openai", OFFLINE}:
             return ()
         if self._warmup is None:
             folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="evalkit-warmup-"))
@@ -80,6 +79,9 @@ class SystemServer:
 
     def _start(self) -> Served:
         name, folder = self._system.name, self._run / "server"
+        if self._system.runner == OFFLINE:
+            folder.mkdir(parents=True, exist_ok=True)
+            return Served((), facts={**self._plan.options, "log": str(folder / "engine.log")})
         if not needs_server(self._system):
             return Served(())
         if name in self._plan.urls:
@@ -97,11 +99,8 @@ class SystemServer:
 
     def _one_a_gpu(self, folder: Path) -> Served:
         launcher = self._plan.launcher or self._system.serve.launcher
-        if self._plan.gpus == 1:
-            return self._joined([self._launch(launcher, folder, self._plan.options)])
-        numbers = [str(gpu) for gpu in range(self._plan.gpus)]
-        options = self._plan.options
-        return self._joined([self._launch(launcher, folder / gpu, {**options, "gpu": gpu}) for gpu in numbers])
+        options = options_by_gpu(self._plan)
+        return self._joined([self._launch(launcher, folder / one.get("gpu", ""), one) for one in options])
 
     def _joined(self, servers: Sequence[Served]) -> Served:
         differences = [line for served in servers for line in served.facts.get("differences") or ()]
@@ -117,6 +116,39 @@ class SystemServer:
             return beside
         say(f"{self._system.name}: emulated answers are made from the truth of the data set; they measure no parser")
         return write_truth_streams(self._dataset, self._run.parent / "emulated" / RECORDED_STREAMS)
+
+
+def options_by_gpu(plan: ServerPlan) -> list[dict[str, str]]:
+    """The launcher's options of each server: one for each GPU, or a single one that may use all."""
+    if plan.gpus == 1:
+        return [dict(plan.options)]
+    return [{**plan.options, "gpu": str(gpu)} for gpu in range(plan.gpus)]
+
+
+def describe(plan: ServerPlan, system: System) -> list[str]:
+    """What would be started for a system, as shell lines. Nothing is started, and nothing written."""
+    if system.runner == OFFLINE:
+        return [f"# the engine's Python API in {plan.options.get('vllm', 'the environment of --vllm')}"]
+    if not needs_server(system):
+        return ["# no server"]
+    if system.name in plan.urls or (system.serve.launcher == "url" and plan.launcher is None):
+        lines: list[str] = registry.load("launcher", "url").describe(system, {"url": plan.urls.get(system.name)})
+        return lines
+    if is_emulated(plan, system):
+        return ["# emulated: no GPU is used, and nothing is measured"]
+    launcher: Launcher = registry.load("launcher", plan.launcher or system.serve.launcher)
+    return [line for options in options_by_gpu(plan) for line in launcher.describe(system, options)]
+
+
+def has_engine(system: System) -> bool:
+    """Whether the system is a model that an engine of ours serves, and not a program or a service elsewhere."""
+    return system.runner == "openai" and system.serve.launcher != "url"
+
+
+def is_emulated(plan: ServerPlan, system: System) -> bool:
+    """Whether the emulated server stands in for the system's own: asked for, or for want of a GPU."""
+    served = needs_server(system) and system.name not in plan.urls and system.serve.launcher != "url"
+    return served and (plan.emulate == "always" or (plan.emulate == "auto" and not gpu_present()))
 
 
 def needs_server(system: System) -> bool:

@@ -13,7 +13,7 @@ CAUSES: tuple[tuple[str, str], ...] = (
         r"CUDA out of memory|OutOfMemoryError|No available memory for the cache blocks"
         r"|Free memory on device .* is less than desired|larger than the available KV cache memory",
         "The GPU has too little free memory. Stop what else runs on it (nvidia-smi), or lower "
-        "--gpu-memory-utilization or --max-model-len.",
+        "gpu-memory-utilization or max-model-len in the system's file.",
     ),
     (
         r"driver version is insufficient|CUDA driver version|forward compatibility was attempted"
@@ -38,7 +38,7 @@ CAUSES: tuple[tuple[str, str], ...] = (
     (
         r"Repo id must be|LocalEntryNotFoundError|Repository Not Found|is not a local folder"
         r"|Can't load the configuration|HFValidationError|OSError: .* does not appear to have",
-        "The model or its draft head was not found. Give its local folder with --model, or let the wheel launcher "
+        "The model or its draft head was not found. Give its local folder with --weights, or let the wheel launcher "
         "download it.",
     ),
     (

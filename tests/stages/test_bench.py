@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +12,16 @@ import pytest
 
 from evalkit.cli.main import main
 from evalkit.errors import UserError
-from evalkit.load_plan import LoadPlan
+from evalkit.load_plan import LoadPlan, parse_edges
 from evalkit.requests_log import read_requests, read_sessions
 from evalkit.run_problem import FILE as PROBLEM_FILE
-from evalkit.stages.bench import BenchPlan, bench
+from evalkit.stages.bench import bench
+from evalkit.stages.bench_plan import BenchPlan, systems_of
 from evalkit.store import read_json
 from evalkit.summary_table import bench_table
 from tests.fakes.chat_server import Answer, FakeChatServer, serving
 from tests.fakes.engine_program import write_engine
+from tests.fakes.vllm_module import write_environment
 
 UNSCORED = replace(BenchPlan(), cdm=False, workers=1, limit=3)
 
@@ -204,3 +207,60 @@ def test_a_folder_that_cannot_be_written_is_refused_at_once(
     (tmp_path / "out" / "hpd-ar").write_text("")
     with pytest.raises(UserError, match="out/hpd-ar: cannot write there"):
         bench(replace(UNSCORED, systems=("hpd-ar",), out=tmp_path / "out", urls={"hpd-ar": "http://127.0.0.1:9"}))
+
+
+def test_the_engine_s_python_api_runs_the_whole_job(tmp_path: Path) -> None:
+    write_environment(tmp_path / "engine", sys.executable)
+    plan = replace(
+        UNSCORED,
+        systems=("hpd-ar", "tesseract"),
+        out=tmp_path / "out",
+        limit=2,
+        load=LoadPlan((1, 2)),
+        offline=True,
+        launch={"vllm": str(tmp_path / "engine"), "model": "good"},
+        edges=(0, 5, 100),
+    )
+    assert [system.runner for system in systems_of(plan)] == ["vllm-offline", "local"]
+    result = bench(replace(plan, systems=("hpd-ar",)))
+    assert result.complete, result.systems
+    summary = read_json(tmp_path / "out/hpd-ar/bench/summary.json")
+    assert (summary["mode"], summary["states"]) == ("offline", {"ok": 2})
+    own = summary["buckets"]["own"]
+    assert own["edges"] == [0, 5, 100]
+    assert [(row["name"], row["pages"]) for row in own["by_own_length"]] == [("0-5", 0), ("5-100", 2), ("100+", 0)]
+    assert read_json(tmp_path / "out/hpd-ar/bs-1/bench/summary.json")["mode"] == "offline"
+    assert (tmp_path / "out/hpd-ar/server/engine.log").exists()
+
+
+def test_a_dry_run_shows_what_would_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    engine = write_engine(tmp_path / "engine")
+    words = ["bench", "--systems", "hpd-parsing,hpd-ar,tesseract", "--bs", "16,1", "--gpus", "2", "--dry-run"]
+    assert main([*words, "--emulate", "never", "--launcher", "vllm", "--vllm", str(engine), "--weights", "/w"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "# HPD-Parsing, autoregressive: 1, 16 in flight"
+    assert [line for line in lines if "CUDA" in line] == [
+        "export CUDA_VISIBLE_DEVICES=0",
+        "export CUDA_VISIBLE_DEVICES=1",
+    ] * 2
+    assert sum(line.startswith(f"{engine} serve /w ") for line in lines) == 4
+    assert lines[-2:] == ["# Tesseract 5: 1, 16 in flight", "# no server"]
+    assert main([*words, "--emulate", "always"]) == 0
+    assert capsys.readouterr().out.count("# emulated: no GPU is used") == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["engine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"), [(None, ()), ("0,500,2000", (0, 500, 2000)), ("500", (0, 500)), ("0", (0,))]
+)
+def test_edges_of_buckets_begin_with_0(text: str | None, edges: tuple[int, ...]) -> None:
+    assert parse_edges(text) == edges
+
+
+@pytest.mark.parametrize("text", ["", "a", "5,3", "5,5", "-1,3"])
+def test_edges_that_do_not_ascend_are_refused(text: str) -> None:
+    with pytest.raises(UserError, match="--edges"):
+        parse_edges(text)

@@ -11,7 +11,8 @@ import pytest
 from evalkit.cli.main import main
 from evalkit.errors import UserError
 from evalkit.load_plan import LoadPlan
-from evalkit.stages.bench import BenchPlan, bench
+from evalkit.stages.bench import bench
+from evalkit.stages.bench_plan import BenchPlan
 from evalkit.stages.infer import infer
 from evalkit.types import InferSettings, System
 from tests.fakes.chat_server import page_jobs

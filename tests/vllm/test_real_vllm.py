@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from evalkit.api import rows
 from evalkit.bench_summary import read_bench_summary, write_bench_summary
 from evalkit.dataset import load_dataset
 from evalkit.errors import UserError
 from evalkit.load_plan import LoadPlan
 from evalkit.page_jobs import page_jobs
 from evalkit.requests_log import read_requests
-from evalkit.stages.bench import BenchPlan, bench
+from evalkit.stages.bench import bench
+from evalkit.stages.bench_plan import BenchPlan
 from evalkit.stages.infer import infer
 from evalkit.store import read_json
 from evalkit.types import FinishState, InferSettings, Load
@@ -47,6 +49,7 @@ def test_bench_end_to_end(tiny: TinyServer, tmp_path: Path) -> None:
         urls={"tiny-hpd": tiny.url},
         cdm=False,
         timeout_s=120.0,
+        chunk_usage=True,
     )
     result = bench(plan)
     assert result.complete, [row.problem for row in result.systems]
@@ -72,6 +75,17 @@ def test_bench_end_to_end(tiny: TinyServer, tmp_path: Path) -> None:
     for name in ("coverage", "cold_prefix_cache", "token_counts_agree", "retokenised_counts_agree", "server_to_itself"):
         assert checks[name], name
     assert summary["provenance"] == "measured"
+    beside = read_bench_summary(run / "bs-2")
+    assert beside is not None
+    assert (beside["load"]["in_flight"], beside["states"]) == (2, {"ok": PAGES})
+    assert [point.in_flight for point in result.systems[0].sweep.points] == [2, 4]  # type: ignore[union-attr]
+    steps = rows(run / "bench/steps.jsonl")
+    for output in outputs:
+        own = [row for row in steps if row["page_id"] == output.page_id]
+        assert sum(row["chars"] for row in own) == len(tiny.text)
+        assert tiny.tokens - 1 <= sum(row["tokens"] for row in own) <= tiny.tokens  # the last one may have no text
+        assert own[-1]["step"] <= tiny.steps + 1  # the first token comes of the prefill
+        assert [row["time_s"] for row in own] == sorted(row["time_s"] for row in own)
     scores = read_json(run / "evaluate/summary.json")
     assert scores["pages"] == PAGES
 
