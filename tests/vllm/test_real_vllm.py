@@ -100,7 +100,7 @@ def test_the_page_whose_stream_it_answers_with_is_read_right(tiny: TinyServer, t
     assert output.first_s is not None
     assert output.send_s is not None
     assert output.last_s is not None
-    assert output.send_s < output.first_s < output.last_s
+    assert output.send_s < output.first_s <= output.last_s  # a busy server may send all at once
     assert sum(output.extra["chunk_chars"]) == len(tiny.text)
     assert len(output.extra["chunk_times_s"]) < tiny.tokens  # several tokens a chunk
 
