@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from evalkit.collector import no_collections
 from evalkit.errors import ToolchainError
 from evalkit.worker_loop import call, frame, read_frame
 
@@ -49,14 +50,14 @@ class LocalProcesses:
 
     @contextmanager
     def open(
-        self, target: str, *, workers: int, expected_s: float = 0.0, modules: Sequence[str] = ()
+        self, target: str, *, workers: int, expected_s: float = 0.0, setup: Sequence[str] = ()
     ) -> Iterator[LocalPool]:
         """Workers for calls of `target` (module:function), gone when the block ends.
 
-        With `expected_s`, the work expected in seconds of one core, as many as that is worth start at once and import
-        the target and `modules` while this process prepares the items.
+        With `expected_s`, the work expected in seconds of one core, as many as that is worth start at once, while this
+        process prepares the items. `setup` is what a worker calls first: module:function, then its arguments.
         """
-        pool = LocalPool(target, workers, expected_s, modules)
+        pool = LocalPool(target, workers, expected_s, setup)
         try:
             yield pool
         finally:
@@ -66,10 +67,10 @@ class LocalProcesses:
 class LocalPool:
     """The workers of one target and what they still have to do."""
 
-    def __init__(self, target: str, workers: int, expected_s: float, modules: Sequence[str]) -> None:
+    def __init__(self, target: str, workers: int, expected_s: float, setup: Sequence[str]) -> None:
         self._target = target
         self._most = workers
-        self._modules = modules
+        self._setup = setup
         self._items: Sequence[Any] = ()
         self._chunks: deque[tuple[int, ...]] = deque()
         self._next: tuple[tuple[int, ...], bytes] | None = None
@@ -90,10 +91,11 @@ class LocalPool:
             return
         self._items = items
         self._chunks.extend(chunks(weights, len(self._selector.get_map())))
-        while self._selector.get_map():
-            self._prepare()
-            for key, _ in self._selector.select():
-                yield from self._receive(key.data)
+        with no_collections():
+            while self._selector.get_map():
+                self._prepare()
+                for key, _ in self._selector.select():
+                    yield from self._receive(key.data)
 
     def close(self) -> None:
         """Stop all workers, whatever they are at."""
@@ -112,7 +114,7 @@ class LocalPool:
     def _start(self) -> None:
         path = os.pathsep.join(part for part in sys.path if part)
         process = subprocess.Popen(
-            [sys.executable, "-m", "evalkit.worker_loop", self._target, *self._modules],
+            [sys.executable, "-m", "evalkit.worker_loop", self._target, *self._setup],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},

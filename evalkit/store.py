@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import hashlib
 import json
@@ -14,10 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from evalkit.errors import InvalidFileError, UserError
 
 STAMP = "_done.json"
-BYTE_ORDER_MARK = "\ufeff"
 
 
 def to_plain(value: Any) -> Any:
@@ -36,12 +38,26 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
 
     Lone surrogates, which JSON input may hold, are written as escapes so that the text is valid UTF-8.
     """
-    text = _encoder(indent, ascii_only=False).encode(value)
+    return dump_line(value, indent=indent).decode("utf-8")
+
+
+def dump_line(value: Any, *, indent: int | None = None) -> bytes:
+    """`dumps` as UTF-8, without a line end."""
     try:
-        text.encode("utf-8")
+        return _encoder(indent, ascii_only=False).encode(value).encode("utf-8")
     except UnicodeEncodeError:
-        text = _encoder(indent, ascii_only=True).encode(value)
-    return text
+        return _encoder(indent, ascii_only=True).encode(value).encode("ascii")
+
+
+def loads(text: bytes) -> Any:
+    """JSON as Python's parser reads it, three times faster; whole numbers past 64 bits become floats.
+
+    Raises ValueError (JSONDecodeError with the place of the mistake, UnicodeDecodeError) or RecursionError.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text.decode("utf-8"))  # which takes NaN and lone surrogates
 
 
 @cache
@@ -65,14 +81,19 @@ def _opened(value: Any) -> Any:
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file atomically: readers see the old or the new text, never a part."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a file atomically: readers see the old or the new bytes, never a part."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
     except OSError as error:
         raise _cannot_write(path, error) from error
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
@@ -87,13 +108,13 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a record as indented JSON, atomically."""
-    write_text(path, dumps(value, indent=2) + "\n")
+    write_bytes(path, dump_line(value, indent=2) + b"\n")
 
 
 def read_json(path: Path) -> Any:
     """The value of a JSON file. Raises UserError when it is missing, InvalidFileError when it is broken."""
     try:
-        return json.loads(path.read_bytes().decode("utf-8").removeprefix(BYTE_ORDER_MARK))
+        return loads(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     except IsADirectoryError as error:
@@ -113,12 +134,12 @@ def read_json(path: Path) -> Any:
 
 def write_jsonl(path: Path, schema: str, version: int, rows: Iterable[Any]) -> None:
     """Write rows as a versioned JSONL file, atomically; the first line names schema and version."""
-    write_lines(path, schema, version, map(dumps, rows))
+    write_lines(path, schema, version, map(dump_line, rows))
 
 
-def write_lines(path: Path, schema: str, version: int, lines: Iterable[str]) -> None:
-    """Write rows that are JSON text already as a versioned JSONL file, atomically."""
-    write_text(path, "\n".join([dumps({"schema": schema, "version": version}), *lines]) + "\n")
+def write_lines(path: Path, schema: str, version: int, lines: Iterable[bytes]) -> None:
+    """Write rows that are lines of JSON already as a versioned JSONL file, atomically."""
+    write_bytes(path, b"\n".join([dump_line({"schema": schema, "version": version}), *lines, b""]))
 
 
 def read_jsonl(path: Path, schema: str, version: int) -> Iterator[dict[str, Any]]:
@@ -136,7 +157,7 @@ def read_jsonl(path: Path, schema: str, version: int) -> Iterator[dict[str, Any]
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = loads(line)
         except ValueError as error:
             raise InvalidFileError(str(path), [f"line {number}: not valid JSON"]) from error
         if not isinstance(row, dict):
@@ -146,7 +167,7 @@ def read_jsonl(path: Path, schema: str, version: int) -> Iterator[dict[str, Any]
 
 def _check_header(path: Path, line: bytes, schema: str, version: int) -> None:
     try:
-        header = json.loads(line)
+        header = loads(line)
     except ValueError as error:
         raise InvalidFileError(str(path), ["line 1: not a JSON header"]) from error
     found = (header.get("schema"), header.get("version")) if isinstance(header, dict) else (None, None)
@@ -167,7 +188,7 @@ class JsonlAppender:
             self._file = open(path, "ab+")  # noqa: SIM115 - open as long as the appender
             self._drop_cut_tail()
             if self._file.tell() == 0:
-                self._file.write(dumps({"schema": schema, "version": version}).encode() + b"\n")
+                self._file.write(dump_line({"schema": schema, "version": version}) + b"\n")
                 self._file.flush()
         except OSError as error:
             raise _cannot_write(path, error) from error
@@ -184,7 +205,7 @@ class JsonlAppender:
     def append(self, row: Any) -> None:
         """Append one row; it survives a kill of this process at once, a power cut after the next fsync."""
         try:
-            self._file.write(dumps(row).encode("utf-8") + b"\n")
+            self._file.write(dump_line(row) + b"\n")
             self._file.flush()
             self._unsynced += 1
             if self._unsynced >= self._fsync_every:

@@ -88,8 +88,8 @@ def call(target: str, item: Any) -> tuple[Any, str | None]:
         return None, f"{type(error).__name__}: {error}"[:500]
 
 
-def main(target: str, *modules: str) -> None:
-    """Import what is needed, say so, and serve until stdin closes.
+def main(target: str, *setup: str) -> None:
+    """Import what is needed, call `setup` (module:function and its arguments), say so, and serve until stdin closes.
 
     Prints of libraries go to stderr, since stdout carries the outcomes.
     """
@@ -98,8 +98,8 @@ def main(target: str, *modules: str) -> None:
     os.dup2(2, 1)
     gc.set_threshold(*FEWER)
     _function(target)
-    for module in modules:
-        import_module(module)
+    if setup:
+        _function(setup[0])(*setup[1:])
     _send(outcomes, READY)
     while (chunk := read_frame(sys.stdin.fileno())) is not None:
         for item in pickle.loads(chunk):

@@ -49,9 +49,10 @@ def main() -> int:
         print(f"{'what':<34} {'pages':>6} {'wall s':>8} {'CPU s':>8} {'pages/s':>8} {'peak MB':>8}")
         costs = {workers: _ours(dataset, predictions, scratch / f"w{workers}", workers, pages) for workers in (1, 2)}
         many = multiplied(dataset, predictions, scratch / "many", FULL_SET_PAGES)
-        full = _ours(*many, scratch / "full", 2, FULL_SET_PAGES)
-        print(f"two workers against one: {costs[1].wall_s / costs[2].wall_s:.2f}x")
-        growth = full.cpu_s / FULL_SET_PAGES / (costs[2].cpu_s / pages)
+        full = {workers: _ours(*many, scratch / f"full{workers}", workers, FULL_SET_PAGES) for workers in (1, 2)}
+        for count, found in ((pages, costs), (FULL_SET_PAGES, full)):
+            print(f"two workers against one, {count} pages: {found[1].wall_s / found[2].wall_s:.2f}x")
+        growth = full[2].cpu_s / FULL_SET_PAGES / (costs[2].cpu_s / pages)
         print(f"CPU a page, {FULL_SET_PAGES} pages against {pages}: {growth:.2f}x")
         _line("start-up (evalkit --version)", 0, _timed(lambda: _run("--version")))
         _line("start-up (imports of a worker)", 0, _timed(lambda: _python(f"import {_protocol_module()}")))

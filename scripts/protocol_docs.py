@@ -45,6 +45,7 @@ All thresholds stand in one record, `evalkit/protocols/omnidocbench_v16/policy.p
 
 def page() -> str:
     """The whole document."""
+    protocol.PROTOCOL.get_ready()
     rules = [rule for rule in all_rules() if rule.function.__module__.startswith("evalkit.")]
     head = HEAD.format(
         name=protocol.PROTOCOL.name, count=len(rules), quirks=sum(rule.quirk is not None for rule in rules)

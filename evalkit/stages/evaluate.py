@@ -31,16 +31,16 @@ from evalkit.stages.page_scoring import (
 )
 from evalkit.store import (
     STAMP,
-    dumps,
+    dump_line,
     is_current,
     locked,
     read_json,
     sha256_json,
+    write_bytes,
     write_json,
     write_jsonl,
     write_lines,
     write_stamp,
-    write_text,
 )
 from evalkit.types import GroundTruth, MetricSummary, PageScore, Summary
 from evalkit.workers import worker_count
@@ -223,14 +223,14 @@ def _write_lines(target: Path, pages: Sequence[ScoredPage]) -> None:
 
 def _write_official(path: Path, value: Any) -> None:
     if isinstance(value, list):
-        _write_rows(path, map(dumps, value))
+        _write_rows(path, map(dump_line, value))
     else:
         write_json(path, value)
 
 
-def _write_rows(path: Path, lines: Iterable[str]) -> None:
+def _write_rows(path: Path, lines: Iterable[bytes]) -> None:
     """A JSON list with a line a row, which is read as easily as an indented one and written much faster."""
-    write_text(path, "[\n" + ",\n".join(lines) + "\n]\n")
+    write_bytes(path, b"[\n" + b",\n".join(lines) + b"\n]\n")
 
 
 def _score_rows(results: Sequence[PageResult]) -> Iterator[dict[str, Any]]:

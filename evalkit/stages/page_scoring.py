@@ -14,12 +14,12 @@ from evalkit.prediction_files import PredictionText, markdown_bytes
 from evalkit.progress import progress
 from evalkit.protocols.result import PageResult
 from evalkit.stages import convert as convert_stage
-from evalkit.store import dumps
+from evalkit.store import dump_line
 from evalkit.types import GroundTruth
 from evalkit.workers import worker_count
 
 DEFAULT_PROTOCOL = "omnidocbench-1.6"
-PAGE_WORK = "evalkit.stages.page_scoring:score_one"
+PAGE_WORK, SETUP = (f"evalkit.stages.page_scoring:{name}" for name in ("score_one", "get_ready"))
 SECONDS_A_BYTE = 2.4e-6  # of a prediction; measured on ordinary pages, truth included
 
 
@@ -43,8 +43,8 @@ class ScoredPage:
     """
 
     result: PageResult
-    pair_lines: tuple[str, ...]
-    official_lines: Mapping[str, tuple[str, ...]]
+    pair_lines: tuple[bytes, ...]
+    official_lines: Mapping[str, tuple[bytes, ...]]
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,11 @@ class PageWorks(Sequence[PageWork]):
         return [self.rules.weight(truth, text.markdown) for truth, text in zip(self.truths, self.texts, strict=True)]
 
 
+def get_ready(protocol: str) -> None:
+    """Runs in a worker before its first page: imports what scores pages."""
+    registry.load("protocol", protocol).get_ready()
+
+
 def score_one(work: PageWork) -> ScoredPage:
     """Runs in a worker: the scored pairs of one page."""
     rules = registry.load("protocol", work.protocol)
@@ -81,8 +86,8 @@ def score_one(work: PageWork) -> ScoredPage:
     rows = rules.official_rows(result, work.image_name)
     return ScoredPage(
         result,
-        pair_lines=tuple(dumps(one.pair) for one in result.pairs),
-        official_lines={name: tuple(map(dumps, found)) for name, found in rows.items()},
+        pair_lines=tuple(dump_line(one.pair) for one in result.pairs),
+        official_lines={name: tuple(map(dump_line, found)) for name, found in rows.items()},
     )
 
 
@@ -115,12 +120,12 @@ def page_workers(
     Opened before the data set is loaded, they start meanwhile.
     """
     count = worker_count(workers)
-    target = registry.targets("protocol").get(protocol)
+    known = protocol in registry.names("protocol")
     workers_of: AbstractContextManager[Any] = registry.load("executor", executor).open(
         PAGE_WORK,
         workers=count,
         expected_s=SECONDS_A_BYTE * markdown_bytes(_markdown_folder(predictions)),
-        modules=[target.partition(":")[0]] if target else [],
+        setup=(SETUP, protocol) if known else (),
     )
     return workers_of
 

@@ -82,11 +82,17 @@ def test_an_item_is_put_together_when_its_turn_comes_and_once_more_for_a_second_
     assert items.taken[7] == 2
 
 
-@pytest.mark.parametrize("name", ["nothing_of_that_name", "double"])
-def test_workers_that_do_not_start_are_said_at_once(name: str) -> None:
-    modules = ["tests.fakes.leaves_at_import"] if name == "double" else []
+@pytest.mark.parametrize(
+    ("name", "setup"),
+    [
+        pytest.param("nothing_of_that_name", (), id="target"),
+        pytest.param("double", (WORK + "leave", "5"), id="leaves"),
+        pytest.param("double", (WORK + "raise_on_seven", "seven", "eight"), id="raises"),
+    ],
+)
+def test_workers_that_do_not_start_are_said_at_once(name: str, setup: tuple[str, ...]) -> None:
     with (
-        LOCAL.open(WORK + name, workers=2, expected_s=60.0, modules=modules) as pool,
+        LOCAL.open(WORK + name, workers=2, expected_s=60.0, setup=setup) as pool,
         pytest.raises(ToolchainError, match="a worker process did not start"),
     ):
         list(pool.run(range(30), [1.0] * 30))

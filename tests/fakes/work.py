@@ -39,3 +39,7 @@ def raise_on_seven(number: int) -> int:
 def sleep(seconds: float) -> float:
     time.sleep(seconds)
     return seconds
+
+
+def leave(code: str) -> None:
+    os._exit(int(code))

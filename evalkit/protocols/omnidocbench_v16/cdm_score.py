@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from evalkit.protocols.omnidocbench_v16.cdm_text import CdmTexts, as_rendered
+from evalkit.protocols.omnidocbench_v16.elements import FORMULA
 from evalkit.protocols.omnidocbench_v16.rules import rule
-from evalkit.protocols.omnidocbench_v16.score import FORMULA
 from evalkit.protocols.result import PageResult, ScoredPair
 from evalkit.types import PairScore
 

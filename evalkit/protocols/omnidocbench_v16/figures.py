@@ -6,18 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evalkit.aggregate import block_label_means, label_means, page_means, page_ratios, summarize
-from evalkit.protocols.omnidocbench_v16.gt_items import FORMULA as FORMULA_KIND
-from evalkit.protocols.omnidocbench_v16.gt_items import TABLE as TABLE_KIND
+from evalkit.protocols.omnidocbench_v16.elements import DISTANCES, EXPECTED_KIND, element_metrics
 from evalkit.protocols.omnidocbench_v16.gt_items import has_scored_block
 from evalkit.protocols.omnidocbench_v16.labels import block_labels, page_labels
 from evalkit.protocols.omnidocbench_v16.rules import rule
-from evalkit.protocols.omnidocbench_v16.score import FORMULA, ORDER, TABLE, TEXT
 from evalkit.protocols.result import PageResult, ScoredPair
 from evalkit.types import GroundTruth, MetricSummary
-
-ELEMENTS = {TEXT: None, FORMULA: FORMULA_KIND, TABLE: TABLE_KIND, ORDER: None}
-DISTANCES = {TEXT: "text_edit", FORMULA: "formula_edit", TABLE: "table_edit", ORDER: "read_order_edit"}
-SIMILARITIES = {FORMULA: ("formula_cdm",), TABLE: ("table_teds", "table_teds_s")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +23,6 @@ class ElementFigures:
     summaries: Mapping[str, MetricSummary]
     page_groups: Mapping[str, Mapping[str, float]]
     block_groups: Mapping[str, Mapping[str, tuple[float, int]]]
-
-
-def element_metrics(element: str, *, cdm: bool) -> tuple[str, ...]:
-    """Metrics of an element, in the order in which the official configuration runs them."""
-    similarities = tuple(name for name in SIMILARITIES.get(element, ()) if cdm or name != "formula_cdm")
-    if element == TABLE:
-        return (*similarities, DISTANCES[element])
-    return (DISTANCES[element], *similarities)
 
 
 def element_figures(
@@ -81,7 +67,7 @@ def expected_pages(element: str, truths: Sequence[GroundTruth]) -> tuple[str, ..
     Quirk: edit distances have no such rule; a page without pairs is left out of their page average.
     Source: core/metrics.py _append_missing_page_rows.
     """
-    kind = ELEMENTS[element]
+    kind = EXPECTED_KIND[element]
     if kind is None:
         return ()
     return tuple(truth.page.page_id for truth in truths if has_scored_block(truth, kind))

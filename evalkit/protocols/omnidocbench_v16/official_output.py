@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalkit.protocols.omnidocbench_v16.cdm_text import CdmTexts, as_rendered
-from evalkit.protocols.omnidocbench_v16.figures import DISTANCES, ELEMENTS, ElementFigures
-from evalkit.protocols.omnidocbench_v16.score import FORMULA, ORDER
+from evalkit.protocols.omnidocbench_v16.elements import DISTANCES, ELEMENTS, FORMULA, ORDER
+from evalkit.protocols.omnidocbench_v16.figures import ElementFigures
 from evalkit.protocols.result import PageResult, ScoredPair
 from evalkit.types import MetricSummary
 

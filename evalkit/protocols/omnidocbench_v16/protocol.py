@@ -1,26 +1,30 @@
-"""The protocol as the evaluate stage sees it: pages prepared, scored one by one, and summed up."""
+"""The protocol as the evaluate stage sees it: pages prepared, scored one by one, and summed up.
+
+What scores a page is imported by the workers that score pages, not by the process that hands them out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit import registry
 from evalkit.errors import unknown_name
 from evalkit.protocols.omnidocbench_v16 import official_output
 from evalkit.protocols.omnidocbench_v16.cdm_score import METRIC as CDM
 from evalkit.protocols.omnidocbench_v16.cdm_score import unrenderable_truth, with_cdm
-from evalkit.protocols.omnidocbench_v16.figures import ELEMENTS, ElementFigures, element_figures, overall
+from evalkit.protocols.omnidocbench_v16.elements import ELEMENTS, FORMULA
+from evalkit.protocols.omnidocbench_v16.figures import ElementFigures, element_figures, overall
 from evalkit.protocols.omnidocbench_v16.gt_items import GtPage, gt_page
-from evalkit.protocols.omnidocbench_v16.normalize.latex_table import latex_table_backend
+from evalkit.protocols.omnidocbench_v16.normalize.latex_backend import latex_table_backend
 from evalkit.protocols.omnidocbench_v16.policy import LatexTables
-from evalkit.protocols.omnidocbench_v16.score import FORMULA, score_page
-from evalkit.protocols.omnidocbench_v16.selfcheck import Imperfection, check_page
-from evalkit.protocols.omnidocbench_v16.truth_markdown import truth_markdown
 from evalkit.protocols.result import Figures, PageResult
 from evalkit.types import GroundTruth, MetricSummary
+
+if TYPE_CHECKING:
+    from evalkit.protocols.omnidocbench_v16.selfcheck import Imperfection
 
 # Measured on ordinary pages, truth and prediction counted.
 SECONDS_A_CHAR = 1.8e-6
@@ -80,6 +84,13 @@ class OmniDocBenchV16:
         backend = {} if self.cdm_backend == OWN_CDM else {"cdm": self.cdm_backend}
         return {"latex_tables": str(self.latex_tables), **backend}
 
+    def get_ready(self) -> None:
+        """Import what scores a page."""
+        from evalkit.protocols.omnidocbench_v16 import elements, score  # noqa: F401
+
+        for name in {name for names in elements.PAGE_METRICS.values() for name in names}:
+            registry.load("metric", name)
+
     def prepare(self, truth: GroundTruth) -> PreparedPage:
         """What a page asks for, small enough to be sent to a worker."""
         return PreparedPage(gt_page(truth), self.latex_tables)
@@ -93,6 +104,8 @@ class OmniDocBenchV16:
 
     def score_page(self, prepared: PreparedPage, page_id: str, markdown: str) -> PageResult:
         """The scored pairs of one page, without CDM."""
+        from evalkit.protocols.omnidocbench_v16.score import score_page
+
         return score_page(prepared.gt, page_id, markdown, latex_tables=prepared.latex_tables)
 
     def official_rows(self, result: PageResult, image_name: str) -> dict[str, list[dict[str, Any]]]:
@@ -105,10 +118,14 @@ class OmniDocBenchV16:
 
     def check_page(self, truth: GroundTruth) -> list[Imperfection]:
         """What is not perfect when a page's truth is scored against itself, and why."""
+        from evalkit.protocols.omnidocbench_v16.selfcheck import check_page
+
         return check_page(truth)
 
     def truth_markdown(self, truth: GroundTruth) -> str:
         """The markdown of a perfect parser."""
+        from evalkit.protocols.omnidocbench_v16.truth_markdown import truth_markdown
+
         return truth_markdown(truth)
 
     def score_formulas(

@@ -9,6 +9,7 @@ from typing import Any
 
 from evalkit import registry
 from evalkit.protocols.omnidocbench_v16.cdm_text import cdm_texts
+from evalkit.protocols.omnidocbench_v16.elements import FORMULA, ORDER, PAGE_METRICS, TABLE, TEXT
 from evalkit.protocols.omnidocbench_v16.gt_items import GtPage
 from evalkit.protocols.omnidocbench_v16.match.pair import PairRecord
 from evalkit.protocols.omnidocbench_v16.normalize.table import normalize_table
@@ -19,14 +20,6 @@ from evalkit.protocols.omnidocbench_v16.rules import rule
 from evalkit.protocols.omnidocbench_v16.waste import ends_in_loop
 from evalkit.protocols.result import PageResult, ScoredPair
 from evalkit.types import MatchedPair
-
-TEXT, FORMULA, TABLE, ORDER = "text_block", "display_formula", "table", "reading_order"
-PAGE_METRICS = {
-    TEXT: ("text_edit",),
-    FORMULA: ("formula_edit",),
-    TABLE: ("table_teds", "table_teds_s", "table_edit"),
-    ORDER: ("read_order_edit",),
-}
 
 
 def score_page(

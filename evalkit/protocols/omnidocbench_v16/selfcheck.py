@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evalkit import registry
+from evalkit.protocols.omnidocbench_v16.elements import ORDER, TABLE
 from evalkit.protocols.omnidocbench_v16.extract.cleaning import clean_markdown
 from evalkit.protocols.omnidocbench_v16.extract.page import extract
 from evalkit.protocols.omnidocbench_v16.gt_items import gt_page
 from evalkit.protocols.omnidocbench_v16.normalize.text import normalize_text
-from evalkit.protocols.omnidocbench_v16.score import ORDER, TABLE, score_page
+from evalkit.protocols.omnidocbench_v16.score import score_page
 from evalkit.protocols.omnidocbench_v16.truth_markdown import truth_markdown
 from evalkit.protocols.result import PageResult, ScoredPair
 from evalkit.types import GroundTruth

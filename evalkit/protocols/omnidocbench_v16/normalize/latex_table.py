@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
+from evalkit.protocols.omnidocbench_v16.normalize.latex_backend import latex_table_backend
 from evalkit.protocols.omnidocbench_v16.normalize.latex_text import why_bad_table_latex
 from evalkit.protocols.omnidocbench_v16.normalize.latexmlc import table_by_latexmlc
 from evalkit.protocols.omnidocbench_v16.normalize.tabular import tabular_to_html
 from evalkit.protocols.omnidocbench_v16.policy import POLICY, LatexTables
 from evalkit.protocols.omnidocbench_v16.rules import rule
-
-
-def latex_table_backend(choice: LatexTables = POLICY.normalize.latex_tables) -> str:
-    """`latexmlc`, `builtin` or `off`, for the signature."""
-    if choice is not LatexTables.AUTO:
-        return choice.value
-    return LatexTables.LATEXMLC.value if shutil.which("latexmlc") else LatexTables.BUILTIN.value
 
 
 @rule(stage="normalize", order=50, example=r"\begin{tabular}{c}a\end{tabular} -> an HTML table of one cell")

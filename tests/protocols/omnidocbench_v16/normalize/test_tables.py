@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalkit.protocols.omnidocbench_v16.normalize.latex_table import latex_table_backend
+from evalkit.protocols.omnidocbench_v16.normalize.latex_backend import latex_table_backend
 from evalkit.protocols.omnidocbench_v16.normalize.latexmlc import table_by_latexmlc
 from evalkit.protocols.omnidocbench_v16.normalize.table import normalize_html_table, normalize_table
 from evalkit.protocols.omnidocbench_v16.normalize.table_lines import table_to_text_lines
