@@ -13,7 +13,7 @@ from evalkit import registry
 from evalkit.dataset import Dataset, load_dataset
 from evalkit.errors import InvalidFileError, UserError
 from evalkit.run_record import FILE as RUN_FILE
-from evalkit.run_record import begin_run
+from evalkit.run_record import begin_run, check_data_set
 from evalkit.stages import evaluate as evaluate_stage
 from evalkit.stages.page_scoring import DEFAULT_PROTOCOL, page_workers
 from evalkit.types import DoctorCheck, PairScore, Summary
@@ -163,7 +163,9 @@ def evaluate(
         loaded = _dataset(dataset)
         if out is None:
             out = stack.enter_context(tempfile.TemporaryDirectory(prefix="evalkit-evaluate-"))
-        elif not (Path(out) / RUN_FILE).exists():
+        elif (Path(out) / RUN_FILE).exists():
+            check_data_set(Path(out), loaded)
+        else:
             begin_run(Path(out), loaded, title=Path(predictions).resolve().name)
         return evaluate_stage.evaluate(
             *(Path(predictions), loaded, Path(out)),

@@ -63,6 +63,19 @@ def begin_run(
     return before
 
 
+def check_data_set(folder: Path, dataset: Dataset) -> None:
+    """Refuse to score a run against another data set than its own: its record would say something else than its scores.
+
+    Raises NotComparableError.
+    """
+    before = read_run(folder).dataset
+    if before.get("sha256") not in (None, dataset.sha256):
+        raise NotComparableError(
+            f"{folder} is a run of the data set {before.get('name')} ({before['sha256'][:12]}), not of {dataset.name} "
+            f"({dataset.sha256[:12]}). Choose another --out"
+        )
+
+
 def read_run(folder: Path) -> RunRecord:
     """The record of a run folder. Raises UserError when there is none, InvalidFileError when it is broken."""
     path = folder / FILE

@@ -249,6 +249,15 @@ def test_a_new_run_is_recorded_under_the_name_of_its_predictions(tmp_path: Path)
     assert (record["title"], record["system"], record["dataset"]["name"]) == ("pred", None, "gt")
 
 
+def test_a_run_is_not_scored_against_another_data_set(tmp_path: Path) -> None:
+    make(tmp_path, {"p0.md": GOOD})
+    before = score(tmp_path)
+    (tmp_path / "gt.json").write_text((tmp_path / "gt.json").read_text() + " ")
+    with pytest.raises(NotComparableError, match="run of the data set gt .*Choose another --out"):
+        score(tmp_path)
+    assert read_summary(tmp_path / "run" / "evaluate" / "summary.json") == before
+
+
 def test_nothing_is_kept_without_a_folder(tmp_path: Path) -> None:
     make(tmp_path, {"p0.md": GOOD})
     summary = evaluate(tmp_path / "pred", tmp_path / "gt.json", cdm=False)
