@@ -41,11 +41,12 @@ def draw(runs: Sequence[Run], looks: Mapping[str, Look]) -> Picture:
 
 
 def load_points(runs: Sequence[Run]) -> dict[str, list[Point]]:
-    """Valid drives by system; a system is named by the key of its first run."""
-    by_system: dict[tuple[object, object, object], list[Run]] = defaultdict(list)
+    """Valid drives by system and way of driving, named by the key of the first run of each."""
+    by_system: dict[tuple[object, ...], list[Run]] = defaultdict(list)
     for run in runs:
         named = (run.record.system or {}).get("name") or run.key
-        by_system[named, run.record.dataset.get("sha256"), run.emulated].append(run)
+        mode = run.speed.mode if run.speed is not None else None
+        by_system[named, run.record.dataset.get("sha256"), run.emulated, mode].append(run)
     return {members[0].key: [point for run in members for point in _points(run)] for members in by_system.values()}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,8 @@ def test_loads_join_runs_of_one_system(tmp_path: Path) -> None:
         path.write_text(json.dumps(row))
         runs.append(read_run(run, run.name))
     assert [load for load, _ in load_points(runs)["bs-16"]] == [16, 64]
+    offline = replace(runs[1], speed=replace(runs[1].speed, mode="offline"))  # type: ignore[type-var]
+    assert [len(points) for points in load_points([runs[0], offline]).values()] == [1, 1]
 
 
 @pytest.mark.parametrize(
