@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import resource
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from string import ascii_lowercase
 
 from evalkit import registry
 from evalkit.dataset import load_dataset
@@ -25,6 +27,7 @@ from evalkit.parity import compare_results, run_official
 ROOT = Path(__file__).parents[1]
 WORKLOAD = "golden/v16/workload198"
 FULL_SET_PAGES = 1651
+PARAGRAPH_CHARS, LINE_CHARS = 16_000, 40
 WORKER_START = "from evalkit.stages.page_scoring import get_ready; get_ready('omnidocbench-1.6')"
 
 
@@ -47,7 +50,7 @@ def main() -> int:
         scratch = Path(name)
         dataset, predictions = workload(scratch)
         pages = len(json.loads(dataset.read_text(encoding="utf-8")))
-        print(f"{'what':<34} {'pages':>6} {'wall s':>8} {'CPU s':>8} {'pages/s':>8} {'peak MB':>8}")
+        print(f"{'what':<46} {'pages':>6} {'wall s':>8} {'CPU s':>8} {'pages/s':>8} {'peak MB':>8}")
         costs = {workers: _ours(dataset, predictions, scratch / f"w{workers}", workers, pages) for workers in (1, 2)}
         many = multiplied(dataset, predictions, scratch / "many", FULL_SET_PAGES)
         full = {workers: _ours(*many, scratch / f"full{workers}", workers, FULL_SET_PAGES) for workers in (1, 2)}
@@ -55,6 +58,7 @@ def main() -> int:
             print(f"two workers against one, {count} pages: {found[1].wall_s / found[2].wall_s:.2f}x")
         growth = full[2].cpu_s / FULL_SET_PAGES / (costs[2].cpu_s / pages)
         print(f"CPU a page, {FULL_SET_PAGES} pages against {pages}: {growth:.2f}x")
+        _line(f"a paragraph of {PARAGRAPH_CHARS} characters, by lines", 1, _timed(lambda: _score(paragraph(scratch))))
         _line("start-up (evalkit --version)", 0, _timed(lambda: _run("--version")))
         _line("start-up (imports of a worker)", 0, _timed(lambda: _python(WORKER_START)))
         if not args.official:
@@ -92,6 +96,27 @@ def multiplied(dataset: Path, predictions: Path, target: Path, count: int) -> tu
             shutil.copy(source, target / "pred" / f"copy{number}_{image.stem}.md")
     (target / "gt.json").write_text(json.dumps(copies, ensure_ascii=False), encoding="utf-8")
     return target / "gt.json", target / "pred"
+
+
+def paragraph(scratch: Path) -> tuple[Path, Path]:
+    """One page: a single paragraph as the truth, each line of it a paragraph of its own in the prediction."""
+    rng = random.Random(PARAGRAPH_CHARS)
+    text = " ".join("".join(rng.choices(ascii_lowercase, k=rng.randint(2, 10))) for _ in range(PARAGRAPH_CHARS // 3))
+    text = text[:PARAGRAPH_CHARS]
+    block = {"category_type": "text_block", "text": text, "order": 1, "anno_id": 1}
+    folder = scratch / "paragraph"
+    (folder / "pred").mkdir(parents=True)
+    page = {"page_info": {"image_path": "page.png"}, "layout_dets": [block]}
+    (folder / "gt.json").write_text(json.dumps([page]), encoding="utf-8")
+    lines = [text[start : start + LINE_CHARS] for start in range(0, len(text), LINE_CHARS)]
+    (folder / "pred" / "page.md").write_text("\n\n".join(lines), encoding="utf-8")
+    return folder / "gt.json", folder / "pred"
+
+
+def _score(places: tuple[Path, Path]) -> None:
+    dataset, predictions = places
+    out = dataset.parent / "out"
+    _run("evaluate", "--predictions", str(predictions), "--dataset", str(dataset), "--out", str(out), "--no-cdm")
 
 
 def _ours(dataset: Path, predictions: Path, out: Path, workers: int, pages: int) -> Cost:
@@ -140,7 +165,7 @@ def _timed(work: Callable[[], None]) -> Cost:
 
 def _line(what: str, pages: int, cost: Cost) -> None:
     rate = f"{pages / cost.wall_s:8.1f}" if pages else f"{'-':>8}"
-    print(f"{what:<34} {pages or '-':>6} {cost.wall_s:8.2f} {cost.cpu_s:8.2f} {rate} {cost.peak_mb:8.0f}", flush=True)
+    print(f"{what:<46} {pages or '-':>6} {cost.wall_s:8.2f} {cost.cpu_s:8.2f} {rate} {cost.peak_mb:8.0f}", flush=True)
 
 
 if __name__ == "__main__":
