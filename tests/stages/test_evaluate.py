@@ -253,7 +253,7 @@ def test_a_run_is_not_scored_against_another_data_set(tmp_path: Path) -> None:
     make(tmp_path, {"p0.md": GOOD})
     before = score(tmp_path)
     (tmp_path / "gt.json").write_text((tmp_path / "gt.json").read_text() + " ")
-    with pytest.raises(NotComparableError, match="run of the data set gt .*Choose another --out"):
+    with pytest.raises(NotComparableError, match=r"run of the data set gt .*Choose another --out"):
         score(tmp_path)
     assert read_summary(tmp_path / "run" / "evaluate" / "summary.json") == before
 

@@ -28,10 +28,7 @@ NOT_MIXED = frozenset({"html_table", "latex_table", "md2html_table", "formula_re
 
 @dataclass(frozen=True, slots=True)
 class PageMatch:
-    """The scored pairs of a page, what was predicted in vain, and whether the official's clock would have run out.
-
-    `work_limited`: a way to match the formulas was not tried because of its work.
-    """
+    """The scored pairs of a page, what was predicted in vain, and whether the official's clock would have run out."""
 
     text: tuple[PairRecord, ...]
     formulas: tuple[PairRecord, ...]
@@ -39,7 +36,6 @@ class PageMatch:
     order: OrderPair | None
     waste: Waste
     official_would_time_out: bool
-    work_limited: bool
 
 
 def match_page(
@@ -61,8 +57,7 @@ def match_page(
         tables=tables,
         order=order_pair([*text, *formulas, *tables]),
         waste=waste(pools, matched.pairs, formulas, tables),
-        official_would_time_out=matched.official_would_time_out,
-        work_limited=found.work_limited,
+        official_would_time_out=matched.official_would_time_out or found.official_would_time_out,
     )
 
 

@@ -18,6 +18,7 @@ from evalkit.protocols.omnidocbench_v16.policy import POLICY, LatexTables
 from evalkit.protocols.omnidocbench_v16.reading_order import OrderPair
 from evalkit.protocols.omnidocbench_v16.rules import rule
 from evalkit.protocols.omnidocbench_v16.waste import ends_in_loop
+from evalkit.protocols.omnidocbench_v16.work_limits import watch_limits
 from evalkit.protocols.result import PageResult, ScoredPair
 from evalkit.types import MatchedPair
 
@@ -25,15 +26,25 @@ from evalkit.types import MatchedPair
 def score_page(
     gt: GtPage, page_id: str, markdown: str, *, latex_tables: LatexTables = POLICY.normalize.latex_tables
 ) -> PageResult:
-    """The scored pairs of one page."""
-    match = match_page(gt, markdown, page_id, latex_tables=latex_tables)
-    pairs = [
-        *(_scored(_matched(pair, TEXT, page_id)) for pair in match.text),
-        *(_scored(_formula(pair, page_id, limited=match.work_limited)) for pair in match.formulas),
-        *(_scored(_matched(table_pair(pair), TABLE, page_id)) for pair in match.tables),
-        *(_scored(_order(pair, page_id)) for pair in _present(match.order)),
-    ]
-    return PageResult(page_id, tuple(pairs), counts=_counts(match, pairs, markdown))
+    """The scored pairs of one page. Where a limit on work was met, the page and each of its pairs say which."""
+    with watch_limits() as met:
+        match = match_page(gt, markdown, page_id, latex_tables=latex_tables)
+        pairs = [
+            *(_scored(_matched(pair, TEXT, page_id)) for pair in match.text),
+            *(_scored(_formula(pair, page_id)) for pair in match.formulas),
+            *(_scored(_matched(table_pair(pair), TABLE, page_id)) for pair in match.tables),
+            *(_scored(_order(pair, page_id)) for pair in _present(match.order)),
+        ]
+    counts = {**_counts(match, pairs, markdown), "work_limited_pages": int(bool(met))}
+    if not met:
+        return PageResult(page_id, tuple(pairs), counts)
+    limits = sorted(met)
+    limited = tuple(_with_limits(pair, limits) for pair in pairs)
+    return PageResult(page_id, limited, counts, notes=(f"limits on work were met: {', '.join(limits)}",))
+
+
+def _with_limits(scored: ScoredPair, limits: list[str]) -> ScoredPair:
+    return replace(scored, pair=replace(scored.pair, details={**scored.pair.details, "work_limits": limits}))
 
 
 @rule(stage="score", order=1, example="<TABLE> and <table> as matched -> both through the table normaliser once more")
@@ -85,9 +96,8 @@ def _matched(pair: PairRecord, element: str, page_id: str, further: dict[str, An
     )
 
 
-def _formula(pair: PairRecord, page_id: str, *, limited: bool) -> MatchedPair:
-    further: dict[str, Any] = {"cdm": asdict(cdm_texts(pair))}
-    return _matched(pair, FORMULA, page_id, further | ({"work_limited": True} if limited else {}))
+def _formula(pair: PairRecord, page_id: str) -> MatchedPair:
+    return _matched(pair, FORMULA, page_id, {"cdm": asdict(cdm_texts(pair))})
 
 
 def _order(order: OrderPair, page_id: str) -> MatchedPair:
@@ -108,7 +118,6 @@ def _counts(match: PageMatch, pairs: Sequence[ScoredPair], markdown: str) -> dic
         "extra_tables": match.waste.extra_tables,
         "loop_pages": int(ends_in_loop(markdown)),
         "official_would_time_out_pages": int(slow),
-        "work_limited_pages": int(match.work_limited),
     }
 
 

@@ -27,6 +27,7 @@ from evalkit.protocols.omnidocbench_v16.match.quick import match_page
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.records import GtItem
 from evalkit.protocols.omnidocbench_v16.rules import rule
+from evalkit.protocols.omnidocbench_v16.work_limits import FORMULA_ALIGNMENT, limit_met
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,15 @@ class Candidate:
     preds: tuple[PredFormula, ...]
     raw_count: int
     rewritten: int = 0
+    official_would_time_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FormulaMatch:
-    """The rows of the cheapest way, and whether a way was left out because of its work."""
+    """The rows of the cheapest way, and whether the official's clock would have run out on the way."""
 
     rows: tuple[PairRecord, ...]
-    work_limited: bool = False
+    official_would_time_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +81,19 @@ def match_formulas(
     page = _Page(tuple(items), page_id, gt, Distances(gt.norms))
     best: Candidate | None = None
     best_cost: Cost | None = None
-    limited = False
+    slow = False
     for candidate in _candidates(page, formulas, with_scored_categories(matched_with_text)):
-        if candidate is None:
-            limited = True
-            continue
+        slow = slow or candidate.official_would_time_out
         cost = candidate_cost(candidate)
         if best_cost is None or _cheaper(cost, best_cost):
             best, best_cost = candidate, cost
-    return FormulaMatch(best.rows if best else (), limited)
+    return FormulaMatch(best.rows if best else (), slow)
 
 
 def _candidates(
     page: _Page, formulas: Sequence[PredFormula], matched_with_text: tuple[PairRecord, ...]
-) -> Iterator[Candidate | None]:
-    """Ways to match, in the order in which the first of equally good ones wins; None for one that was left out."""
+) -> Iterator[Candidate]:
+    """Ways to match, in the order in which the first of equally good ones wins."""
     ordered = in_position_order(formulas)
     if is_complete(matched_with_text, len(page.gt.lines)):
         yield Candidate(matched_with_text, tuple(ordered), len(ordered))
@@ -108,32 +108,32 @@ def _candidates(
 
 def _whole(
     page: _Page, formulas: Sequence[PredFormula], ordered: Sequence[PredFormula], rewritten: int
-) -> Iterator[Candidate | None]:
+) -> Iterator[Candidate]:
     """Predicted formulas as they are: by the text matcher, one to one, and in reading order.
 
     The official code also tries the reading order with gaps here; gaps are permitted only within one split
     formula, so that result is always the same.
     """
     preds = pred_formulas(ordered)
-    quick = with_scored_categories(
-        match_page(page.items, [one.item for one in formulas], page.page_id, split_pred_formula=False).pairs
-    )
+    matched = match_page(page.items, [one.item for one in formulas], page.page_id, split_pred_formula=False)
+    quick = with_scored_categories(matched.pairs)
     one_to_one = assign_one_to_one(page.gt, preds, page.distances, FormulaRule.ONE_TO_ONE)
     for rows in (quick, one_to_one, _aligned(page, preds, gaps=False, joined_by=FormulaRule.IN_ORDER)):
-        if rows is None:
-            yield None
-        elif is_complete(rows, len(page.gt.lines)):
-            yield Candidate(with_scored_categories(rows), preds.items, len(ordered), rewritten)
+        if is_complete(rows, len(page.gt.lines)):
+            candidate = _candidate(rows, preds, ordered, rewritten)
+            yield replace(candidate, official_would_time_out=matched.official_would_time_out)
 
 
-def _aligned(page: _Page, preds: PredFormulas, *, gaps: bool, joined_by: FormulaRule) -> tuple[PairRecord, ...] | None:
+def _aligned(page: _Page, preds: PredFormulas, *, gaps: bool, joined_by: FormulaRule) -> tuple[PairRecord, ...]:
+    """The rows of the best alignment; none for one that would take too much work."""
     try:
         return align_in_order(page.gt, preds, page.distances, gaps=gaps, joined_by=joined_by)
     except WorkLimitError:
-        return None
+        limit_met(FORMULA_ALIGNMENT)
+        return ()
 
 
-def _cut(page: _Page, ordered: Sequence[PredFormula], rewritten: int) -> Iterator[Candidate | None]:
+def _cut(page: _Page, ordered: Sequence[PredFormula], rewritten: int) -> Iterator[Candidate]:
     """Multi-line predicted formulas cut into rows: every partition one to one, then all rows in reading order."""
     seen = set()
     for formulas in partitions(ordered):
@@ -151,9 +151,7 @@ def _cut(page: _Page, ordered: Sequence[PredFormula], rewritten: int) -> Iterato
     preds = pred_formulas(rows)
     for gaps, joined_by in ((False, FormulaRule.ROWS_IN_ORDER), (True, FormulaRule.ROWS_IN_ORDER_WITH_GAPS)):
         aligned = _aligned(page, preds, gaps=gaps, joined_by=joined_by)
-        if aligned is None:
-            yield None
-        elif aligned:
+        if aligned:
             yield _candidate(aligned, preds, ordered, rewritten)
 
 

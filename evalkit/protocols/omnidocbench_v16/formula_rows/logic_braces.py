@@ -8,6 +8,7 @@ from evalkit.protocols.omnidocbench_v16.formula_rows.environments import Opening
 from evalkit.protocols.omnidocbench_v16.formula_rows.row_rules import cases_read_as_braced_array
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
+from evalkit.protocols.omnidocbench_v16.work_limits import LOGIC_BRACES, limit_met
 
 _BEGIN = "\\begin{"
 _CHARACTERS_AFTER = 200
@@ -54,6 +55,7 @@ def normalize_logic_braces(latex: str) -> str:
         parent = stack[-1]
         parent.pieces.append(_rewritten(latex, frame, frame.opening, text, parent.end))
         parent.cursor = frame.end + len(frame.opening.closing)
+    limit_met(LOGIC_BRACES)
     return latex
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from evalkit.protocols.omnidocbench_v16.normalize.html_tree import Element, Text, walk
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
+from evalkit.protocols.omnidocbench_v16.work_limits import TABLE_TEXT, limit_met
 
 
 class Span(NamedTuple):
@@ -63,17 +64,23 @@ class Reading:
         first = bisect_left(spans, outer.place, key=lambda span: span.place)
         last = bisect_left(spans, outer.place_end, key=lambda span: span.place)
         for index in range(first, last):
-            if self._characters_left < 0:
+            if self._is_spent():
                 return
             yield spans[index]
 
     def text(self, span: Span) -> str:
         """The pieces of an element joined by blanks; "" when the budget is spent."""
-        if self._characters_left < 0:
+        if self._is_spent():
             return ""
         text = " ".join(self._pieces[span.start : span.end])
         self._characters_left -= 1 + len(text)
         return text
+
+    def _is_spent(self) -> bool:
+        if self._characters_left >= 0:
+            return False
+        limit_met(TABLE_TEXT)
+        return True
 
     def short_text(self, span: Span, limit: int) -> str | None:
         """The text with single blanks, None when it is longer than the limit."""

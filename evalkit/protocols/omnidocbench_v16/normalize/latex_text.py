@@ -6,9 +6,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from evalkit.protocols.omnidocbench_v16.normalize.latex_converter import convert_with_reason
+from evalkit.protocols.omnidocbench_v16.normalize.latex_converter import Failure, convert_with_reason
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.rules import rule
+from evalkit.protocols.omnidocbench_v16.work_limits import LATEX_TEXT, limit_met
 
 _REMEMBERED_CHARACTERS = 2000
 _COMMAND = re.compile(r"\\[A-Za-z]+")
@@ -35,9 +36,11 @@ def latex_to_text(latex: str, fallback: str | None = None) -> str:
         return "" if fallback is None else fallback
     if not any(sign in stripped for sign in "\\{}$"):
         return stripped
-    text = _converted(stripped).text
+    text, reason = _converted(stripped)
     if text is not None:
         return text
+    if reason == Failure.OUT_OF_WORK:
+        limit_met(LATEX_TEXT)
     return stripped if fallback is None else fallback
 
 

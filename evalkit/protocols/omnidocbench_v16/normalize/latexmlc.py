@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
+from evalkit.protocols.omnidocbench_v16.work_limits import LATEXMLC, limit_met
 
 _PACKAGES = (
     "subcaption", "url", "graphicx", "caption", "multirow", "booktabs", "color", "colortbl",
@@ -17,12 +18,20 @@ _PACKAGES = (
 _OPENING = re.compile(r"<table\b", re.IGNORECASE)
 
 
-@lru_cache(maxsize=1024)
 def table_by_latexmlc(latex: str) -> str:
     """The HTML tables of a LaTeX fragment, from the first opening tag to the last closing one; "" on failure.
 
     Source: data_preprocess.py, convert_latex_to_html.
     """
+    html = run_latexmlc(latex)
+    if html is None:
+        limit_met(LATEXMLC)
+    return html or ""
+
+
+@lru_cache(maxsize=1024)
+def run_latexmlc(latex: str) -> str | None:
+    """The HTML tables, "" on failure, None when latexmlc took too long."""
     with tempfile.TemporaryDirectory(prefix="latexmlc-") as folder:
         source, target = Path(folder, "table.tex"), Path(folder, "table.html")
         source.write_text(_document(latex), encoding="utf-8", errors="replace")
@@ -36,6 +45,8 @@ def table_by_latexmlc(latex: str) -> str:
                 timeout=POLICY.normalize.latexmlc_timeout_s,
             )
             page = target.read_text(encoding="utf-8")
+        except subprocess.TimeoutExpired:
+            return None
         except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
             return ""
     return _tables_of(page)

@@ -22,6 +22,7 @@ from evalkit.protocols.omnidocbench_v16.formula.segments import Limits, may_join
 from evalkit.protocols.omnidocbench_v16.match.pair import PairRecord
 from evalkit.protocols.omnidocbench_v16.policy import POLICY
 from evalkit.protocols.omnidocbench_v16.records import GtItem, PredItem
+from evalkit.protocols.omnidocbench_v16.work_limits import FORMULA_ALIGNMENT, watch_limits
 
 INLINE = "equation_inline"
 ALIGNED = r"$$\begin{aligned} a&=b \\ c&=d \\ e&=f \end{aligned}$$"
@@ -107,10 +108,13 @@ def test_a_way_of_more_work_than_the_budget_is_left_out_and_said_so() -> None:
         align_in_order(
             laid_out, pred_formulas(pred), Distances(laid_out.norms), gaps=False, joined_by=FormulaRule.IN_ORDER
         )
-    found = match_formulas(gt, pred, [], "p")
-    assert found.work_limited
+    with watch_limits() as met:
+        found = match_formulas(gt, pred, [], "p")
+    assert met == {FORMULA_ALIGNMENT}
     assert {row.edit for row in found.rows} == {0.0}
-    assert not match_formulas(gt[:5], pred[:5], [], "p").work_limited
+    with watch_limits() as met:
+        match_formulas(gt[:5], pred[:5], [], "p")
+    assert not met
 
 
 def test_assignment_of_very_many_formulas_leaves_nothing_out() -> None:

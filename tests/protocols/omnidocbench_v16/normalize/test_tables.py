@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalkit.protocols.omnidocbench_v16.normalize.latex_backend import latex_table_backend
-from evalkit.protocols.omnidocbench_v16.normalize.latexmlc import table_by_latexmlc
+from evalkit.protocols.omnidocbench_v16.normalize.latexmlc import run_latexmlc
 from evalkit.protocols.omnidocbench_v16.normalize.table import normalize_html_table, normalize_table
 from evalkit.protocols.omnidocbench_v16.normalize.table_lines import table_to_text_lines
 from evalkit.protocols.omnidocbench_v16.policy import LatexTables
@@ -64,7 +64,7 @@ def fake_latexmlc(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str, exit
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=":")
-    table_by_latexmlc.cache_clear()
+    run_latexmlc.cache_clear()
 
 
 def test_latexmlc_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_latexmlc_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pa
 
 def test_backends_without_latexmlc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    table_by_latexmlc.cache_clear()
+    run_latexmlc.cache_clear()
     assert [latex_table_backend(choice) for choice in LatexTables] == ["builtin", "latexmlc", "builtin", "off"]
     assert normalize_table(LATEX, "latex", LatexTables.OFF) == ""
     assert normalize_table(LATEX, "latex", LatexTables.LATEXMLC) == ""
