@@ -31,6 +31,10 @@ The protocol gives the numbers of the official OmniDocBench evaluator (v1.6, com
 that is kept for that alone: a reader would have expected something else. `evalkit selfcheck` shows which quirks cost a
 data set's own truth, `evalkit parity` compares with a checkout of the official evaluator.
 
+The official commit has data sets for one task only, pages end to end; its README names markdown against markdown and
+single tasks (text, table, formula recognition), for which it holds no code that runs. Pairs of such sets go through the
+same normalisers and metrics with `evalkit score text_edit|formula_edit|formula_cdm|table_teds … --normalize`.
+
 {count} rules, {quirks} of them with a quirk.
 """
 NUMBERS = """\
