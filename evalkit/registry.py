@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from evalkit.errors import UserError, unknown_name
@@ -122,6 +121,8 @@ BUILTIN: dict[str, dict[str, str]] = {
 @cache
 def targets(kind: str) -> dict[str, str]:
     """All registered names of a kind with their `module:attribute`, built-in ones winning."""
+    from importlib.metadata import entry_points  # of which a process that uses built-in plugins only needs nothing
+
     if kind not in BUILTIN:
         raise unknown_name("kind of plugin", kind, BUILTIN)
     found = {entry.name: entry.value for entry in entry_points(group=f"evalkit.{kind}")}
@@ -133,9 +134,14 @@ def names(kind: str) -> list[str]:
     return sorted(targets(kind))
 
 
+def is_builtin(kind: str, name: str) -> bool:
+    """Whether a name is registered here, not by an outside package."""
+    return name in BUILTIN.get(kind, {})
+
+
 def load(kind: str, name: str) -> Any:
     """The object registered under a name. Raises UserError for an unknown or unloadable name."""
-    known = targets(kind)
+    known = BUILTIN[kind] if is_builtin(kind, name) else targets(kind)
     if name not in known:
         raise unknown_name(kind, name, known)
     module_name, _, attribute = known[name].partition(":")

@@ -120,7 +120,7 @@ def page_workers(
     Opened before the data set is loaded, they start meanwhile.
     """
     count = worker_count(workers)
-    known = protocol in registry.names("protocol")
+    known = registry.is_builtin("protocol", protocol) or protocol in registry.names("protocol")
     workers_of: AbstractContextManager[Any] = registry.load("executor", executor).open(
         PAGE_WORK,
         workers=count,
