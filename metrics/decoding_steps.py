@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from evalkit.types import BranchTokens, Figure, Observation, Provenance, RawOutput
-from metrics.drive import counter_delta, finished, labelled
+from metrics.drive import counter_delta, finished, interrupted, labelled
 from metrics.quantiles import mean, mean_interval
 from metrics.server_figures import Speculation, told
 
@@ -82,7 +82,7 @@ def _steps(observation: Observation, done: Sequence[RawOutput]) -> Figure:
     values = [float(steps) for steps, _ in found if steps is not None]
     estimated = any(source is ESTIMATED for _, source in found)
     counted = counted_speculation(observation)
-    if estimated and counted is not None and done:
+    if estimated and counted is not None and done and not interrupted(observation):
         details = {"source": "counters", "drafts": counted.drafts}
         source = MEASURED if len(done) == len(observation.outputs) else ESTIMATED  # failed pages drafted too
         value = counted.drafts / len(done)

@@ -33,17 +33,22 @@ def window_s(outputs: Sequence[RawOutput]) -> tuple[float, float] | None:
     return min(send_s for send_s, _ in timed), max(last_s for _, last_s in timed)
 
 
+def interrupted(observation: Observation) -> bool:
+    """Whether the pages come from several drives: clocks and counters are then of the last one only."""
+    return observation.sessions > 1
+
+
 def window_length_s(observation: Observation) -> float | None:
     """Length of W; None when nothing was sent, it has no length, or the run was interrupted."""
     window = window_s(observation.outputs)
-    if window is None or window[1] <= window[0] or observation.sessions > 1:
+    if window is None or window[1] <= window[0] or interrupted(observation):
         return None
     return window[1] - window[0]
 
 
 def no_window(observation: Observation) -> str:
     """Why there is no W."""
-    return INTERRUPTED if observation.sessions > 1 else "no request was sent"
+    return INTERRUPTED if interrupted(observation) else "no request was sent"
 
 
 def provenance(observation: Observation, otherwise: Provenance = Provenance.MEASURED) -> Provenance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evalkit.types import Figure, Observation, Provenance, RawOutput, Sample
-from metrics.drive import finished, labelled, no_window, ok, samples_of, window_length_s
+from metrics.drive import INTERRUPTED, finished, interrupted, labelled, no_window, ok, samples_of, window_length_s
 
 FULL_LOAD_SHARE_MIN = 0.20
 """Under this share of the window at full load the rate at full load is left out: it rests on too little."""
@@ -99,6 +99,8 @@ def _tokens(observation: Observation, length_s: float | None) -> Figure:
 
 def _peak(observation: Observation) -> Figure:
     samples = [sample for sample in samples_of(observation, "server") if "generation_tokens" in sample.values]
+    if interrupted(observation):
+        return Figure("tps_peak", None, "tokens/s", TPS_PEAK, MEASURED, INTERRUPTED)
     if not samples:
         return Figure("tps_peak", None, "tokens/s", TPS_PEAK, MEASURED, "the server has no such counter")
     peak = greatest_rise_per_s(samples, "generation_tokens", PEAK_WINDOW_S)

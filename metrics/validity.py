@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalkit.types import Observation, ValidityCheck
-from metrics.drive import counter_delta, finished, ok
+from metrics.drive import counter_delta, finished, interrupted, ok
 from metrics.latency import latency_s, ttft_s
 from metrics.quantiles import quantile
 
@@ -135,7 +135,7 @@ def _token_disagreement(observation: Observation) -> float | None:
     counted = counter_delta(observation, "generation_tokens")
     used = [output.tokens.output for output in observation.outputs]
     known = sum(count for count in used if count is not None)
-    if not counted or not known:
+    if not counted or not known or interrupted(observation):
         return None
     if any(count is None for count in used):  # failed pages: the server counted tokens whose usage never came
         return max(0.0, known - counted) / counted
@@ -175,7 +175,8 @@ def _headroom(observation: Observation) -> ValidityCheck:
     sends_s = [output.send_s for output in finished_pages if output.send_s is not None]
     ends_s = [output.last_s for output in finished_pages if output.last_s is not None]
     length_s = max(ends_s) - min(sends_s) if sends_s and ends_s else 0.0
-    ratio = stub / (len(finished_pages) / length_s) if stub and length_s > 0 else None
+    comparable = stub and length_s > 0 and not interrupted(observation)
+    ratio = stub / (len(finished_pages) / length_s) if comparable else None
     text = "pages/s of the same client and bodies against a loopback stub / measured pages/s"
     return ValidityCheck("client_headroom", None if ratio is None else ratio >= HEADROOM_MIN, ratio, HEADROOM_MIN, text)
 
@@ -193,7 +194,7 @@ def _to_itself(observation: Observation) -> ValidityCheck:
     requests = counter_delta(observation, "request_success")
     text = "requests that the server finished beyond those of this drive"
     sent = sum(output.send_s is not None for output in observation.outputs)
-    others = None if requests is None else max(0.0, requests - sent)
+    others = None if requests is None or interrupted(observation) else max(0.0, requests - sent)
     return _limit("server_to_itself", others, 0.0, text)
 
 

@@ -33,13 +33,21 @@ def supervise(command: list[str], env: dict[str, str], log: str, stop_timeout_s:
             )
         except OSError as error:
             output.write(f"cannot start {command[0]}: {error.strerror}\n".encode())
-            print("0", flush=True)
+            _tell(0)
             return 127
-    print(process.pid, flush=True)
-    while process.poll() is None and not _parent_gone():
-        pass
-    stop_group(process, stop_timeout_s)
+    try:
+        _tell(process.pid)
+        while process.poll() is None and not _parent_gone():
+            pass
+    finally:
+        stop_group(process, stop_timeout_s)
     return process.wait()
+
+
+def _tell(number: int) -> None:
+    """Print a number for the parent, which may be gone already."""
+    with contextlib.suppress(OSError):
+        os.write(sys.stdout.fileno(), f"{number}\n".encode())
 
 
 def _parent_gone() -> bool:
@@ -79,4 +87,4 @@ def _stay(number: int, frame: object) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, _stay)
     signal.signal(signal.SIGTERM, _stay)
-    print(supervise(**json.loads(sys.argv[1])), flush=True)
+    _tell(supervise(**json.loads(sys.argv[1])))

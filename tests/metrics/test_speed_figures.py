@@ -108,10 +108,10 @@ def test_a_short_share_of_full_load_is_not_printed() -> None:
 def test_an_interrupted_run_has_no_rates_and_keeps_its_latencies() -> None:
     observation = seen(*FOUR, sessions=2)
     found = named(throughput.figures(observation))
-    assert {name: figure.value for name, figure in found.items() if name != "tps_peak"} == dict.fromkeys(
-        ("pps", "pps_all", "pps_full", "full_load_share", "tps", "chars_per_s")
+    assert {name: figure.value for name, figure in found.items()} == dict.fromkeys(
+        ("pps", "pps_all", "pps_full", "full_load_share", "tps", "tps_peak", "chars_per_s")
     )
-    assert found["pps"].reason == "the run was interrupted and resumed"
+    assert {found[name].reason for name in ("pps", "tps_peak")} == {"the run was interrupted and resumed"}
     assert named(latency.figures(observation))["latency_mean_s"].value == pytest.approx(13 / 3)
 
 
@@ -247,6 +247,18 @@ def test_steps_from_counters_when_pages_do_not_tell() -> None:
     assert found["accepted_length"].value == 3.0
     assert found["accepted_length"].details == {"by_position": [20]}
     assert found["acceptance_rate"].value == pytest.approx(40 / 60)
+
+
+def test_counters_of_the_last_drive_tell_nothing_of_pages_of_earlier_ones() -> None:
+    names = ("spec_decode_num_drafts", "spec_decode_num_accepted_tokens", "spec_decode_num_draft_tokens")
+    facts = server_samples((0, dict.fromkeys(names, 0.0)), (1, dict(zip(names, (10.0, 20.0, 30.0), strict=True))))
+    outputs = (page("p1", 0, 1, chunk_times_s=[0.5] * 9), page("p2", 0, 1, chunk_times_s=[0.5] * 11))
+    resumed = seen(*outputs, system=replace(AR, speculative=True), facts=facts, sessions=2)
+    found = named(decoding_steps.figures(resumed))
+    assert (found["steps_per_page"].value, found["steps_per_page"].provenance) == (10.0, Provenance.ESTIMATED)
+    assert found["accepted_length"].value == 3.0
+    unsure = {name for name, passed in verdicts(replace(healthy(*FOUR), sessions=2)).items() if passed is None}
+    assert unsure == {"token_counts_agree", "client_headroom", "server_to_itself"}
 
 
 def test_steps_from_chunks_are_estimated() -> None:

@@ -101,6 +101,21 @@ def test_a_server_that_dies_is_explained_with_the_end_of_its_log(tmp_path: Path,
     assert f"last lines of {tmp_path}/server/server.log:\n  | " in str(caught.value)
 
 
+def test_a_server_is_stopped_when_its_starter_was_killed_before_it_heard_of_it(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    task = {"command": ["sh", "-c", f"echo $$ > {note}.part; mv {note}.part {note}; exec sleep 600"]}
+    task |= {"env": {}, "log": str(tmp_path / "log"), "stop_timeout_s": 5.0}
+    words = [sys.executable, "-m", "runners.launchers.supervisor", json.dumps(task)]
+    unheard, told = os.pipe()
+    os.close(unheard)
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=told, stderr=subprocess.PIPE) as supervisor:
+        os.close(told)
+        assert wait_until(note.exists)
+        _, said = supervisor.communicate()
+    assert wait_until(lambda: gone(int(note.read_text())))
+    assert said == b""
+
+
 def test_a_server_that_never_answers_is_stopped(tmp_path: Path) -> None:
     options = {"vllm": str(write_engine(tmp_path, "silent")), "start_timeout_s": 0.5}
     with (
