@@ -21,10 +21,13 @@ _INSTRUCTION = "?"
 _MARKUP = re.compile(
     r"""(?P<comment><!--.*?--!?>)
     |(?P<open_comment><!--.*)
-    |(?P<doctype><!doctype[^>]*+>)</
+    |\A\s*+<!doctype[^>]*+>?
+    |(?P<doctype><!doctype[^>]*+>)<(?P<behind>/|!(?!--))
     |<!doctype[^>]*+>?
     |(?P<declaration><!)
-    |<\?[^>]*+>?
+    |<\?(?=[^\W\d]|:)[^>]*+>?
+    |<(?P<raw>style|script)(?![^\s>/])(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+|["'])*+(?<!/)>
+        .*?(?=</(?P=raw)(?![^\s>/])|\Z)
     |</?[a-z](?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+|["'])*+>?""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
@@ -95,8 +98,9 @@ def settle_declarations(document: str) -> str:
     """Rewrite what begins with `<!` so that every libxml2 reads it as 2.9.14 does, which the official scores come from.
 
     That version lets a comment that is not closed run to the end of the document, does not close one within its
-    opening (`<!-->`), keeps any other `<!` but a doctype as characters, such as `<![CDATA[x]]>`, and so the `</`
-    right after a misplaced doctype.
+    opening (`<!-->`), keeps any other `<!` but a doctype as characters, such as `<![CDATA[x]]>`, and so the `</` or
+    `<!` right after a misplaced doctype. None of this holds inside style and script elements; a `<?` without a name
+    hides nothing.
     """
     return _MARKUP.sub(_settled, document) if "<!" in document else document
 
@@ -107,7 +111,7 @@ def _settled(match: re.Match[str]) -> str:
     if match["open_comment"]:
         return "<!-- "
     if match["doctype"]:
-        return match["doctype"] + "&lt;/"
+        return match["doctype"] + "&lt;" + match["behind"]
     return "&lt;!" if match["declaration"] else match[0]
 
 

@@ -51,6 +51,9 @@ BY_HAND = [
         1.0,
         None,
     ),
+    ("a style sheet is raw text", A, document("<tr><td><style>a<!b></style></td></tr>"), 1 - 6 / 7 / 3, 1.0, None),
+    ("an instruction has a name", A, document("<tr><td>a<? <!b></td></tr>"), 1 - 5 / 6 / 2, 1.0, None),
+    ("doctype behind doctype", A, document("<tr><td>a<!doctype x><!doctype y></td></tr>"), 1 - 12 / 13 / 2, 1.0, None),
     ("empty prediction", A, "", 0.0, 0.0, TedsReason.EMPTY_INPUT),
     ("empty truth", "", A, 0.0, 0.0, TedsReason.EMPTY_INPUT),
     ("both empty", "", "", 0.0, 0.0, TedsReason.EMPTY_INPUT),
@@ -76,9 +79,10 @@ def test_by_hand(gt: str, pred: str, teds: float, teds_s: float, reason: str | N
         (document('<tr><td rowspan="2px">a</td></tr>'), A, "ValueError: invalid literal for int() with base 10: '2px'"),
         (document(""), document(""), "ZeroDivisionError: float division by zero"),
         (A, "<!-- -->", "ParserError: Document is empty"),
+        (A, "<!doctype html></i>", "ParserError: Document is empty"),
         (A, '<?xml version="1.0" encoding="utf-8"?>' + A, "ValueError: Unicode strings with encoding declaration"),
     ],
-    ids=["empty span", "span in px", "nothing in either table", "empty document", "encoding declaration"],
+    ids=["empty span", "span in px", "nothing in tables", "empty document", "doctype only", "encoding declaration"],
 )
 def test_where_the_official_scorer_raises_the_value_is_zero(gt: str, pred: str, error: str) -> None:
     for score in teds_both(gt, pred):
