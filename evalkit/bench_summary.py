@@ -10,6 +10,7 @@ from typing import Any
 
 from evalkit import registry
 from evalkit.dataset import Dataset
+from evalkit.emulated_time import in_emulated_time
 from evalkit.errors import UserError
 from evalkit.requests_log import FILE, Session, read_branches, read_requests, read_rows, read_samples, read_sessions
 from evalkit.step_file import write_steps
@@ -23,7 +24,6 @@ from evalkit.types import (
     RawOutput,
     RequestFacts,
     RunFacts,
-    Sample,
     ServeFacts,
     System,
 )
@@ -52,7 +52,7 @@ def write_bench_summary(
     if dataset is not None:
         observation = replace(observation, groups=page_groups(dataset))
     if baseline is not None:
-        other = _reference(baseline, observation)
+        other = _reference(baseline, run)
         equality = text_equality(run, baseline, observation, other)
         observation = replace(observation, reference=other.outputs)
     summary = summarize(observation, allowed, edges)
@@ -221,63 +221,29 @@ def _markdown_chars(run: Path) -> dict[str, int]:
     return {row["page_id"]: len("".join((row.get("markdown") or "").split())) for row in rows}
 
 
-def _reference(baseline: Path, observation: Observation) -> Observation:
+def _reference(baseline: Path, run: Path) -> Observation:
     """What the baseline's run saw. Raises UserError when the two runs must not be compared."""
-    other = observe(baseline)
-    mode = observation.facts.mode if observation.facts is not None else None
-    other_mode = other.facts.mode if other.facts is not None else None
-    if None not in (mode, other_mode) and mode != other_mode:
-        raise UserError(f"{baseline}: made in mode {other_mode}, this run in mode {mode}; they are not compared")
-    if other.load != observation.load:
-        raise UserError(f"{baseline}: made with {other.load}, this run with {observation.load}; they are not compared")
-    return other
+    reason = why_not_compared(baseline, run)
+    if reason is not None:
+        raise UserError(f"{baseline}: not compared with {run}: {reason}")
+    return observe(baseline)
 
 
-def in_emulated_time(observation: Observation) -> Observation:
-    """An emulated server's wall clock may run fast; its figures are those of the emulated clock."""
-    facts = observation.facts
-    speeds = {row.get("speed", 1.0) for row in facts.server.get("facts", ())} if facts is not None else set()
-    if facts is None or not facts.emulated or speeds <= {1.0}:
-        return observation
-    if len(speeds) > 1:
-        raise UserError(f"the emulated servers ran at different speeds ({speeds}); their times cannot be joined")
-    speed = speeds.pop()
-    client = {
-        **facts.client,
-        **{
-            name: value * speed for name, value in facts.client.items() if name.startswith("lag_") and value is not None
-        },
-    }
-    if client.get("stub_pps"):
-        client["stub_pps"] = client["stub_pps"] / speed
-    samples = tuple(Sample(sample.time_s * speed, sample.source, _scaled(sample, speed)) for sample in facts.samples)
-    return replace(
-        observation,
-        outputs=tuple(_stretched(output, speed) for output in observation.outputs),
-        facts=replace(facts, client=client, samples=samples),
-    )
+def why_not_compared(baseline: Path, run: Path) -> str | None:
+    """Why the speed of a run must not be set against that of another; None where it may."""
+    theirs, own = read_sessions(baseline / "infer"), read_sessions(run / "infer")
+    if not theirs:
+        return "it has no answers"
+    loads = [Load(**sessions[0].settings["load"]) for sessions in (theirs, own) if sessions]
+    if len(set(loads)) > 1:
+        return " and ".join(map(_told, loads)) + " are different loads"
+    modes = {session.facts["mode"] for session in (*theirs, *own) if session.facts is not None}
+    return f"modes {' and '.join(sorted(modes))} are not ranked together" if len(modes) > 1 else None
 
 
-def _scaled(sample: Sample, speed: float) -> Mapping[str, float]:
-    return {name: value * speed if "_seconds_" in name else value for name, value in sample.values.items()} | {
-        name: value for name, value in sample.values.items() if name.endswith("_count")
-    }
-
-
-def _stretched(output: RawOutput, speed: float) -> RawOutput:
-    def stretch(time_s: float | None) -> float | None:
-        return None if time_s is None else time_s * speed
-
-    extra = dict(output.extra)
-    if "chunk_times_s" in extra:
-        extra["chunk_times_s"] = [time_s * speed for time_s in extra["chunk_times_s"]]
-    return replace(
-        output,
-        arrival_s=stretch(output.arrival_s),
-        send_s=stretch(output.send_s),
-        first_s=stretch(output.first_s),
-        last_s=stretch(output.last_s),
-        extra=extra,
+def _told(load: Load) -> str:
+    return (
+        f"{load.in_flight} in flight" if load.shape == "closed" else f"{load.shape} arrivals of {load.rate_per_s:g}/s"
     )
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from evalkit.bench_summary import write_bench_summary
+from evalkit.bench_summary import why_not_compared, write_bench_summary
 from evalkit.dataset import Dataset
 from evalkit.errors import UserError
 from evalkit.load_plan import LoadPlan, check_figure
 from evalkit.load_table import SHOWN
-from evalkit.requests_log import read_sessions
 from evalkit.store import write_json
 from evalkit.types import Load
 
@@ -87,16 +86,11 @@ class Drives:
         summary = write_bench_summary(
             folder,
             dataset=self.dataset,
-            baseline=beside if beside is not None and _same_load(beside, load) else None,
+            baseline=beside if beside is not None and why_not_compared(beside, folder) is None else None,
             allowed=self.allowed,
             edges=self.edges,
         )
         return _point(load.in_flight, name, summary)
-
-
-def _same_load(run: Path, load: Load) -> bool:
-    sessions = read_sessions(run / "infer")
-    return bool(sessions) and Load(**sessions[0].settings["load"]) == load
 
 
 def _point(in_flight: int, name: str, summary: dict[str, Any]) -> SweepPoint:

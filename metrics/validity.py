@@ -175,8 +175,8 @@ def _headroom(observation: Observation) -> ValidityCheck:
     sends_s = [output.send_s for output in finished_pages if output.send_s is not None]
     ends_s = [output.last_s for output in finished_pages if output.last_s is not None]
     length_s = max(ends_s) - min(sends_s) if sends_s and ends_s else 0.0
-    comparable = stub and length_s > 0 and not interrupted(observation)
-    ratio = stub / (len(finished_pages) / length_s) if comparable else None
+    one_clock = length_s > 0 and not interrupted(observation)
+    ratio = stub / (len(finished_pages) / length_s) if stub and one_clock else None
     text = "pages/s of the same client and bodies against a loopback stub / measured pages/s"
     return ValidityCheck("client_headroom", None if ratio is None else ratio >= HEADROOM_MIN, ratio, HEADROOM_MIN, text)
 

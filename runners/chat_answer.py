@@ -16,6 +16,8 @@ from evalkit.types import FinishState, TokenCounts
 MAX_REASON = 300
 MAX_EVENT_BYTES = 4 * 1024 * 1024
 MAX_METRICS_CHARS = 1024 * 1024
+MAX_TOKENS = 10**9
+"""A usage above this is no count of one answer's tokens."""
 EMULATED_HEADER = "x-evalkit-emulated"
 TRUNCATING = {"length": "length: max_tokens reached", "repetition": "repetition: stopped in a loop by the server"}
 
@@ -152,7 +154,7 @@ class ChatAnswer:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS else None
 
 
 def _storable(metrics: Mapping[str, Any]) -> Mapping[str, Any] | None:

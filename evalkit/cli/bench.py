@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the runs (default: runs/DATASET-bsN)")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N pages")
     parser.add_argument("--url", action="append", default=[], metavar="SYSTEM=URL", help="a server that already runs")
-    parser.add_argument("--emulate", choices=("auto", "always", "never"), default="auto", help="auto: without a GPU")
+    parser.add_argument(
+        "--emulate", choices=("auto", "always", "never"), default="auto", help="auto: without a GPU or --launcher"
+    )
     parser.add_argument("--launcher", metavar="NAME", help="how servers are started, in place of the system's own way")
     parser.add_argument("--gpus", type=int, default=1, metavar="N", help="GPUs; each gets a server of its own")
     parser.add_argument("--vllm", metavar="ENV", help="environment of the engine, for the launcher vllm")
@@ -80,8 +82,9 @@ def run(args: argparse.Namespace) -> int:
         offline=args.offline,
     )
     if args.dry_run:
-        print("\n".join(planned(plan)))
-        return 0
+        dry_run = planned(plan)
+        print("\n".join(dry_run.lines))
+        return 0 if dry_run.startable else 3
     result = bench(plan)
     if args.json:
         row = to_plain(result)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from evalkit import registry
+from evalkit.errors import UserError
 
 HELP = """
 example: evalkit serve emulator --port 8118 --data datasets/mini/streams.jsonl --speed 10
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=0, help="port; 0 takes a free one")
     system = parser.add_argument_group("a system's own server")
     system.add_argument(
-        "--launcher", metavar="NAME", help="wheel, container, vllm or url, in place of the system's own"
+        "--launcher", metavar="NAME", help="wheel, container, vllm or emulated, in place of the system's own"
     )
     system.add_argument("--dry-run", action="store_true", help="show environment and commands, start nothing")
     system.add_argument("--vllm", metavar="PATH", help="vllm program, or the environment that holds it")
@@ -86,10 +87,17 @@ def _serve_system(args: argparse.Namespace) -> int:
     from evalkit.serving import launch_options, serve_until_interrupted
 
     system = registry.load("catalog", "system")(args.system)
-    launcher = registry.load("launcher", args.launcher or system.serve.launcher)
+    name = args.launcher or system.serve.launcher
+    if name == "url":
+        raise UserError(
+            f"{system.name} has no server of its own to start: it is a program here, or a service elsewhere"
+        )
+    launcher = registry.load("launcher", name)
     options = launch_options(
         host=args.host, port=args.port or None, vllm=args.vllm, model=args.weights, cache=args.cache
     )
+    if name == "emulated":
+        options |= {"data": str(args.data), "speed": args.speed, "seed": args.seed}
     if args.dry_run:
         print("\n".join(launcher.describe(system, options)))
         return 0

@@ -8,22 +8,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalkit import registry
-from evalkit.bench_summary import write_bench_summary
-from evalkit.dataset import Dataset, load_dataset
+from evalkit.bench_summary import FOLDER, why_not_compared, write_bench_summary
+from evalkit.dataset import Dataset
 from evalkit.errors import EvalkitError, UserError
 from evalkit.load_sweep import Agreement, Drives, Sweep, drive_loads
 from evalkit.page_jobs import page_jobs
 from evalkit.page_sizes import with_image_sizes
 from evalkit.progress import progress, say
 from evalkit.run_problem import clear_problem, write_problem
-from evalkit.run_record import begin_run, first_pages
+from evalkit.run_record import begin_run
 from evalkit.speedup import SpeedupRow, write_speedups
-from evalkit.stages.bench_plan import BenchPlan, check_plan, check_writable, systems_of
+from evalkit.stages.bench_plan import BenchPlan, check_writable, resolve
 from evalkit.stages.convert import convert_outputs
 from evalkit.stages.evaluate import evaluate
 from evalkit.stages.infer import InferReport, infer, infer_report, is_inferred
 from evalkit.stages.system_server import SystemServer
-from evalkit.types import InferSettings, Load, OutputFacts, Summary, System
+from evalkit.store import locked
+from evalkit.types import InferSettings, Load, OutputFacts, Provenance, Summary, System
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class SystemResult:
     """One system's part of a benchmark: its run folder and scores, or why there are none.
 
     `missing_pages` counts the pages without an answer, which are scored as empty ones. `load_problem` says why the
-    drives beside the main one were not all made.
+    drives beside the main one were not all made. `broken_rules` names the validity rules that void its speed.
     """
 
     system: str
@@ -44,6 +45,7 @@ class SystemResult:
     sweep: Sweep | None = None
     agreement: Agreement | None = None
     load_problem: str | None = None
+    broken_rules: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -72,9 +74,8 @@ def bench(plan: BenchPlan) -> BenchResult:
 
     Raises UserError for a plan that no system can be run by, before anything is started or written.
     """
-    dataset = with_image_sizes(first_pages(load_dataset(plan.dataset), plan.limit))
-    systems = systems_of(plan)
-    check_plan(plan, [system.name for system in systems], len(dataset.pages))
+    found, systems = resolve(plan)
+    dataset = with_image_sizes(found)
     out = plan.out or Path("runs") / f"{dataset.name}-{plan.load.name}"
     check_writable(out, systems)
     cdm = plan.cdm and _cdm_works()
@@ -139,7 +140,10 @@ class _SystemBench:
 
     def run(self) -> SystemResult:
         """Everything of the system. The server runs only while pages are driven, and only when some are left."""
-        with SystemServer(self._plan.server, self._system, self._dataset, self.folder) as server:
+        with (
+            locked(self.folder / FOLDER),
+            SystemServer(self._plan.server, self._system, self._dataset, self.folder) as server,
+        ):
             emulated = server.is_emulated
             begin_run(self.folder, self._dataset, system=self._system, emulated=emulated, limit=self._plan.limit)
             result = self._drive_all(server, emulated)
@@ -150,18 +154,28 @@ class _SystemBench:
         figures = write_bench_summary(
             self.folder,
             dataset=self._dataset,
-            baseline=self._baseline(),
+            baseline=self._reference(),
             allowed=self._plan.allowed,
             edges=self._plan.edges,
         )
-        speed = {name: figure.value for name, figure in figures["figures"].items()}
-        return replace(result, summary=summary, speed=speed)
+        return replace(
+            result,
+            summary=summary,
+            speed={name: figure.value for name, figure in figures["figures"].items()},
+            emulated=result.emulated or figures["provenance"] is Provenance.EMULATED,
+            broken_rules=tuple(figures["broken_rules"]),
+        )
 
     def _drive_all(self, server: SystemServer, emulated: bool) -> SystemResult:
         """The main drive, whose answers are scored, then those that only add to the figures of speed."""
 
+        unanswered: dict[str, int] = {}
+
         def drive(folder: Path, load: Load) -> InferReport:
-            return self._drive(server, folder, load)
+            report = self._drive(server, folder, load)
+            if folder != self.folder and report.unanswered:
+                unanswered[folder.name] = report.unanswered
+            return report
 
         plan = self._plan
         report = drive(self.folder, plan.load.main)
@@ -174,7 +188,8 @@ class _SystemBench:
         except EvalkitError as error:  # the main drive is done, and is scored
             say(f"{self._system.name}: {error}")
             return replace(result, load_problem=str(error))
-        return replace(result, sweep=swept, agreement=agreement)
+        lacking = [f"{count} pages of {name} have no answer" for name, count in unanswered.items()]
+        return replace(result, sweep=swept, agreement=agreement, load_problem="; ".join(lacking) or None)
 
     def _drive(self, server: SystemServer, folder: Path, load: Load) -> InferReport:
         plan = self._plan
@@ -199,6 +214,14 @@ class _SystemBench:
         for note in report.notes:
             say(f"note: {note}")
         return report
+
+    def _reference(self) -> Path | None:
+        """The baseline's run, where the main drive can be set against it; else says why not."""
+        baseline = self._baseline()
+        reason = why_not_compared(baseline, self.folder) if baseline is not None else None
+        if reason is not None:
+            say(f"note: {self._system.name} is not set against {self._system.baseline}: {reason}")
+        return baseline if reason is None else None
 
     def _baseline(self) -> Path | None:
         folder = self._out / (self._system.baseline or "")

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from evalkit import registry
 from evalkit.bench_summary import check_rules
-from evalkit.errors import UserError, unknown_name
+from evalkit.dataset import Dataset, load_dataset
+from evalkit.errors import EvalkitError, UserError, unknown_name
 from evalkit.load_plan import LoadPlan
+from evalkit.run_record import first_pages
 from evalkit.stages.system_server import ServerPlan, describe, has_engine
 from evalkit.types import System
 from evalkit.workers import worker_count
@@ -63,20 +65,43 @@ def systems_of(plan: BenchPlan) -> list[System]:
     named = [registry.load("catalog", "system")(name) for name in plan.systems or DEFAULT_SYSTEMS]
     if plan.offline:
         named = [replace(system, runner="vllm-offline") if has_engine(system) else system for system in named]
-    return _baselines_first(named)
+    return _baselines_first(_each_once(named))
 
 
-def planned(plan: BenchPlan) -> list[str]:
-    """What would be started for each system, as shell lines with comments."""
+def resolve(plan: BenchPlan) -> tuple[Dataset, list[System]]:
+    """The pages and systems of a plan. Raises UserError for a plan that no system can be run by."""
+    dataset = first_pages(load_dataset(plan.dataset), plan.limit)
+    systems = systems_of(plan)
+    _check(plan, [system.name for system in systems], len(dataset.pages))
+    return dataset, systems
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What would be started, as shell lines with comments, and whether every system can be."""
+
+    lines: tuple[str, ...]
+    startable: bool
+
+
+def planned(plan: BenchPlan) -> DryRun:
+    """What would be started for each system. Raises UserError for a plan that no system can be run by."""
+    dataset, systems = resolve(plan)
+    sizes = ", ".join(map(str, sorted(set(plan.load.sizes))))
+    load = f"{sizes} in flight" if plan.load.shape == "closed" else f"{plan.load.shape}, {plan.load.rate_per_s:g}/s"
     lines: list[str] = []
-    for system in systems_of(plan):
-        sizes = ", ".join(map(str, sorted(set(plan.load.sizes))))
-        load = f"{sizes} in flight" if plan.load.shape == "closed" else f"{plan.load.name} pages/s"
-        lines += [f"# {system.title}: {load}", *describe(plan.server, system), ""]
-    return lines[:-1]
+    startable = True
+    for system in systems:
+        lines += ["", f"# {system.title}: {len(dataset.pages)} pages of {dataset.name}, {load}"]
+        try:
+            lines += describe(plan.server, system)
+        except EvalkitError as error:
+            startable = False
+            lines += [f"# cannot be started: {line}" for line in str(error).splitlines()]
+    return DryRun(tuple(lines[1:]), startable)
 
 
-def check_plan(plan: BenchPlan, systems: Collection[str], pages: int) -> None:
+def _check(plan: BenchPlan, systems: Collection[str], pages: int) -> None:
     """Raise UserError for what would fail, or go unheard, in every system."""
     worker_count(plan.workers)
     check_rules(plan.allowed)
@@ -94,6 +119,8 @@ def check_plan(plan: BenchPlan, systems: Collection[str], pages: int) -> None:
         raise unknown_name("launcher", plan.launcher, registry.names("launcher"))
     if plan.emulate not in EMULATE:
         raise unknown_name("way to emulate", plan.emulate, EMULATE)
+    if plan.offline and not plan.launch.get("vllm"):
+        raise UserError("--offline needs the environment of the engine: give --vllm")
     for name in plan.urls:
         if name not in systems:
             raise unknown_name("system of --url", name, systems)
@@ -121,6 +148,15 @@ def named_urls(texts: Sequence[str]) -> dict[str, str]:
             raise UserError(f"--url {text}: expected SYSTEM=http://…")
         urls[name] = url
     return urls
+
+
+def _each_once(systems: Sequence[System]) -> list[System]:
+    """The systems without repetition. Raises UserError for two that would write to one folder."""
+    found: dict[str, System] = {}
+    for system in systems:
+        if found.setdefault(system.name, system) != system:
+            raise UserError(f"--systems: two different systems are called {system.name}; rename one in its file")
+    return list(found.values())
 
 
 def _baselines_first(systems: list[System]) -> list[System]:

@@ -146,9 +146,13 @@ def has_engine(system: System) -> bool:
 
 
 def is_emulated(plan: ServerPlan, system: System) -> bool:
-    """Whether the emulated server stands in for the system's own: asked for, or for want of a GPU."""
+    """Whether the emulated server stands in for the system's own: asked for, or for want of a GPU.
+
+    A launcher that is asked for by name is used, with or without a GPU.
+    """
     served = needs_server(system) and system.name not in plan.urls and system.serve.launcher != "url"
-    return served and (plan.emulate == "always" or (plan.emulate == "auto" and not gpu_present()))
+    wanting = plan.emulate == "auto" and plan.launcher is None and not gpu_present()
+    return served and (plan.emulate == "always" or wanting)
 
 
 def needs_server(system: System) -> bool:

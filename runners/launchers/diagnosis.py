@@ -17,9 +17,22 @@ CAUSES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"driver version is insufficient|CUDA driver version|forward compatibility was attempted"
-        r"|The NVIDIA driver on your system is too old",
+        r"|The NVIDIA driver on your system is too old|PTX was compiled with an unsupported toolchain",
         "The NVIDIA driver is too old for this engine's CUDA. Install a newer driver, or use the container launcher "
         "with an image for your CUDA.",
+    ),
+    (
+        r"Driver/library version mismatch",
+        "The NVIDIA driver was updated while it ran. Restart the machine, or load the driver anew.",
+    ),
+    (
+        r"CUDA-capable devices? (is|are) busy",
+        "Another process holds the GPU for itself. Stop it (nvidia-smi names it).",
+    ),
+    (
+        r"lib(cudart|cublas|cudnn|nccl|nvrtc)\S*\.so\S*: cannot open",
+        "This build is for a CUDA whose libraries are not here. Use the build for your CUDA, or make its environment "
+        "anew.",
     ),
     (
         r"no kernel image is available|not compatible with the current PyTorch installation",
@@ -34,9 +47,17 @@ CAUSES: tuple[tuple[str, str], ...] = (
         r"unrecognized arguments|error: argument ",
         "This version of the engine does not know one of the flags. Use the version that the system names.",
     ),
-    (r"[Aa]ddress already in use|Errno 98", "The port is taken. Choose another with --port, or leave it to evalkit."),
     (
-        r"Repo id must be|LocalEntryNotFoundError|Repository Not Found|is not a local folder"
+        r"[Aa]ddress already in use|Errno 98|port is already allocated",
+        "The port is taken. Choose another with --port, or leave it to evalkit.",
+    ),
+    (
+        r"GatedRepoError|401 Client Error",
+        "The hub refuses the model without a login. Set HF_TOKEN, or give its local folder with --weights.",
+    ),
+    (
+        r"Repo id must|We couldn't connect to 'https://huggingface|LocalEntryNotFoundError|Repository Not Found"
+        r"|is not a local folder"
         r"|Can't load the configuration|HFValidationError|OSError: .* does not appear to have",
         "The model or its draft head was not found. Give its local folder with --weights, or let the wheel launcher "
         "download it.",
@@ -48,6 +69,10 @@ CAUSES: tuple[tuple[str, str], ...] = (
     (
         r"ModuleNotFoundError|No module named|undefined symbol|PackageNotFoundError|ImportError",
         "The engine's Python environment is broken or incomplete. Remove it and start again, so that it is made anew.",
+    ),
+    (
+        r"manifest unknown|manifest for .* not found|pull access denied|dial tcp|TLS handshake timeout",
+        "The container image cannot be fetched. Check the network, or load the image here first.",
     ),
     (r"No space left on device", "The disk is full. Free space, or move the cache with --cache."),
     (

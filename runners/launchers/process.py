@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evalkit.errors import ToolchainError
+from evalkit.errors import ToolchainError, UserError
 from runners.launchers.diagnosis import explain, last_lines, log_tail
 from runners.launchers.leftovers import refuse_leftovers, write_note
 from runners.server_facts import ask
@@ -50,6 +50,18 @@ def free_port(host: str = "127.0.0.1") -> int:
         return int(probe.getsockname()[1])
 
 
+def require_free(port: int, host: str) -> None:
+    """Raises UserError for a port that another program listens on: its answers would pass for our server's."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise UserError(
+                f"port {port} of {host}: cannot listen ({error.strerror}). Choose another with --port, or leave it out"
+            ) from error
+
+
 @contextmanager
 def running(
     plan: LaunchPlan,
@@ -62,9 +74,10 @@ def running(
     """A healthy server for the time of the block; yields its log.
 
     Raises ToolchainError with the cause, its remedy and the log's last lines when it does not become healthy, and
-    UserError when a server that an earlier run left behind still runs.
+    UserError when a server that an earlier run left behind still runs, or the port is taken.
     """
     refuse_leftovers()
+    require_free(plan.port, plan.host)
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "server.log"
     log.write_bytes(b"")

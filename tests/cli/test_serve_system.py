@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from evalkit.cli.main import main
 from runners.server_facts import ask
 from tests.fakes.engine_program import write_engine
 from tests.runners.launchers.test_launchers import wait_until
@@ -49,3 +50,24 @@ def test_it_serves_until_interrupted_and_says_what_is_not_as_asked(tmp_path: Pat
     assert "not as asked: max-model-len is 16384, asked for 4096" in told
     assert told.endswith("stopped\n")
     assert wait_until(lambda: ask(f"{url}/models").status == 0)
+
+
+def test_the_emulated_launcher_serves_the_emulator_s_data(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "evalkit.cli.main", "serve", "hpd-parsing", "--launcher", "emulated"]
+    data = Path(__file__).parents[2] / "datasets/mini/streams.jsonl"
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    with subprocess.Popen(
+        [*words, "--data", str(data), "--log", str(tmp_path)], stdout=subprocess.PIPE, text=True, env=env
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert ask(f"{url}/models").status == 200
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0
+    assert wait_until(lambda: ask(f"{url}/models").status == 0)
+
+
+@pytest.mark.parametrize("system", ["tesseract", "gpt-5.2"])
+def test_a_system_without_a_server_of_its_own_is_refused(system: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", system, "--dry-run"]) == 2
+    assert f"evalkit serve: {system} has no server of its own to start" in capsys.readouterr().err

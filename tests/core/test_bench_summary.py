@@ -95,7 +95,7 @@ def test_runs_of_different_loads_are_not_compared(tmp_path: Path) -> None:
         for name, in_flight in (("base", 2), ("same", 2), ("other", 4)):
             infer(tmp_path / name, jobs, settings(server.url, load=Load(in_flight=in_flight)))
     assert write_bench_summary(tmp_path / "same", baseline=tmp_path / "base")["speedup"].pages == 4
-    with pytest.raises(UserError, match="they are not compared"):
+    with pytest.raises(UserError, match="4 in flight are different loads"):
         write_bench_summary(tmp_path / "other", baseline=tmp_path / "base")
 
 

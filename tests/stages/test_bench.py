@@ -17,9 +17,9 @@ from evalkit.requests_log import read_requests, read_sessions
 from evalkit.run_problem import FILE as PROBLEM_FILE
 from evalkit.stages.bench import bench
 from evalkit.stages.bench_plan import BenchPlan, systems_of
-from evalkit.store import read_json
+from evalkit.store import locked, read_json
 from evalkit.summary_table import bench_table
-from tests.fakes.chat_server import Answer, FakeChatServer, serving
+from tests.fakes.chat_server import STATUS_500, Answer, FakeChatServer, serving
 from tests.fakes.engine_program import write_engine
 from tests.fakes.vllm_module import write_environment
 
@@ -123,6 +123,53 @@ def test_bs_of_the_command_line_takes_a_list(
     assert [point["in_flight"] for point in told["systems"][0]["sweep"]["points"]] == [1, 2]
     assert main([*words, "--bs", "1,many"]) == 2
     assert "--bs 1,many: expected a number" in capsys.readouterr().err
+
+
+def test_a_baseline_at_another_load_costs_the_speedup_and_nothing_else(
+    tmp_path: Path, server: FakeChatServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(server):
+        bench(plan_of(server, tmp_path / "out", LoadPlan((2, 1))))
+        plan = replace(UNSCORED, systems=("hpd-parsing",), out=tmp_path / "out", load=LoadPlan((3, 1)))
+        result = bench(replace(plan, urls={"hpd-parsing": server.url}))
+    assert result.complete, result.systems
+    assert "hpd-parsing is not set against hpd-ar: 2 in flight and 3 in flight are different" in capsys.readouterr().err
+    runs = {name: read_json(tmp_path / "out/hpd-parsing" / name / "bench/summary.json") for name in (".", "bs-1")}
+    assert [summary["speedup"] is None for summary in runs.values()] == [True, False]
+
+
+def test_pages_that_fail_at_another_load_leave_the_job_incomplete(tmp_path: Path, server: FakeChatServer) -> None:
+    good = server.behave("page")
+    untimed = 2 + 1  # warm-up and the largest page, before each drive; after the first, 3 pages are asked again alone
+    server.behave = lambda page_id: good if len(server.pages) <= untimed + 3 + 3 + untimed else STATUS_500
+    with serving(server):
+        result = bench(plan_of(server, tmp_path / "out", LoadPlan((3, 1))))
+    (row,) = result.systems
+    assert (row.missing_pages, row.load_problem) == (0, "3 pages of bs-1 have no answer")
+    assert not result.complete
+    assert "not every load was driven: 3 pages of bs-1" in bench_table(result)
+
+
+def test_the_table_says_what_is_emulated_and_what_is_invalid(tmp_path: Path, server: FakeChatServer) -> None:
+    server.emulated = True
+    with serving(server):
+        plan = replace(plan_of(server, tmp_path / "out", LoadPlan((1,))), systems=("hpd-ar", "hpd-ar"))
+        result = bench(plan)
+    (row,) = result.systems
+    assert row.emulated
+    invalid = replace(row, broken_rules=("client_lag", "same_alone"))
+    line = bench_table(replace(result, systems=(invalid,))).splitlines()[1]
+    assert line.startswith("hpd-ar* ")
+    assert line.endswith("speed is invalid: client_lag, same_alone")
+    assert "speed is invalid" not in bench_table(replace(result, systems=(replace(row, broken_rules=()),)))
+
+
+def test_a_run_that_another_process_works_on_is_left_alone(tmp_path: Path, server: FakeChatServer) -> None:
+    out = tmp_path / "out"
+    with serving(server), locked(out / "hpd-ar" / "bench"):
+        result = bench(plan_of(server, out, LoadPlan((2,))))
+    assert "another evalkit process is writing to this run" in (result.systems[0].problem or "")
+    assert (server.requests, (out / "hpd-ar/run.json").exists()) == ([], False)
 
 
 def test_every_gpu_gets_a_server_and_pages_go_where_the_fewest_wait(tmp_path: Path) -> None:
@@ -241,15 +288,19 @@ def test_a_dry_run_shows_what_would_be_started(
     words = ["bench", "--systems", "hpd-parsing,hpd-ar,tesseract", "--bs", "16,1", "--gpus", "2", "--dry-run"]
     assert main([*words, "--emulate", "never", "--launcher", "vllm", "--vllm", str(engine), "--weights", "/w"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "# HPD-Parsing, autoregressive: 1, 16 in flight"
+    assert lines[0] == "# HPD-Parsing, autoregressive: 28 pages of mini, 1, 16 in flight"
     assert [line for line in lines if "CUDA" in line] == [
         "export CUDA_VISIBLE_DEVICES=0",
         "export CUDA_VISIBLE_DEVICES=1",
     ] * 2
     assert sum(line.startswith(f"{engine} serve /w ") for line in lines) == 4
-    assert lines[-2:] == ["# Tesseract 5: 1, 16 in flight", "# no server"]
+    assert lines[-2:] == ["# Tesseract 5: 28 pages of mini, 1, 16 in flight", "# no server"]
     assert main([*words, "--emulate", "always"]) == 0
     assert capsys.readouterr().out.count("# emulated: no GPU is used") == 2
+    assert main([*words, "--launcher", "vllm", "--vllm", str(tmp_path / "none")]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith(f"# cannot be started: {tmp_path}/none: no vllm program there") for line in lines) == 2
+    assert lines[-1] == "# no server"
     assert [path.name for path in tmp_path.iterdir()] == ["engine"]
 
 

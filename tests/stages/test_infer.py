@@ -151,8 +151,9 @@ def test_a_fault_costs_its_page_and_is_named(
     assert report.missing == 0
 
 
-def test_usage_that_is_no_count_is_absent(tmp_path: Path) -> None:
-    odd = {"prompt_tokens": -3, "completion_tokens": "many", "prompt_tokens_details": {"cached_tokens": True}}
+@pytest.mark.parametrize("count", ["many", 1e300, 10**40])
+def test_usage_that_is_no_count_is_absent(tmp_path: Path, count: object) -> None:
+    odd = {"prompt_tokens": -3, "completion_tokens": count, "prompt_tokens_details": {"cached_tokens": True}}
     with serving(FakeChatServer(lambda page_id: Answer(usage=odd))) as server:
         infer(tmp_path / "run", page_jobs(tmp_path / "images", 1), settings(server.url))
     (output,) = by_page(tmp_path / "run").values()

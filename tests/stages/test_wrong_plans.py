@@ -12,7 +12,7 @@ from evalkit.cli.main import main
 from evalkit.errors import UserError
 from evalkit.load_plan import LoadPlan
 from evalkit.stages.bench import bench
-from evalkit.stages.bench_plan import BenchPlan
+from evalkit.stages.bench_plan import BenchPlan, planned
 from evalkit.stages.infer import infer
 from evalkit.types import InferSettings, System
 from tests.fakes.chat_server import page_jobs
@@ -29,6 +29,8 @@ BENCH = [
     ("no time", {"timeout_s": -1.0}, "--timeout must be above 0 seconds, not -1"),
     ("time is no number", {"timeout_s": float("nan")}, "--timeout must be above 0 seconds, not nan"),
     ("no worker", {"workers": 0}, "--workers must be 1 or more, not 0"),
+    ("no engine", {"offline": True}, "--offline needs the environment of the engine: give --vllm"),
+    ("no data set", {"dataset": "nowhere"}, "nowhere"),
     ("launcher", {"launcher": "k8s"}, "unknown launcher 'k8s'"),
     ("emulate", {"emulate": "sometimes"}, "unknown way to emulate 'sometimes'"),
     ("validity rule", {"allowed": ("cold_cache",)}, "no validity rule is called cold_cache"),
@@ -39,10 +41,21 @@ BENCH = [
 @pytest.mark.parametrize(("changes", "message"), [case[1:] for case in BENCH], ids=[case[0] for case in BENCH])
 def test_a_benchmark_that_cannot_run_is_refused_at_once(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     plan = BenchPlan(systems=("hpd-parsing",), out=tmp_path / "out", limit=1)
-    with pytest.raises(UserError) as refused:
-        bench(replace(plan, **changes))
-    assert message in str(refused.value)
+    for do in (planned, bench):
+        with pytest.raises(UserError) as refused:
+            do(replace(plan, **changes))
+        assert message in str(refused.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_two_systems_of_one_name_are_refused(tmp_path: Path) -> None:
+    own = tmp_path / "hpd-ar.toml"
+    text = (Path(__file__).parents[2] / "runners/systems/hpd-ar.toml").read_text(encoding="utf-8")
+    own.write_text(text.replace('title = "', 'title = "My ', 1), encoding="utf-8")
+    with pytest.raises(UserError, match="two different systems are called hpd-ar"):
+        planned(BenchPlan(systems=("hpd-ar", str(own)), emulate="always"))
+    twice = planned(BenchPlan(systems=("hpd-ar", "hpd-ar"), emulate="always"))
+    assert twice == planned(BenchPlan(systems=("hpd-ar",), emulate="always"))
 
 
 @pytest.mark.parametrize(

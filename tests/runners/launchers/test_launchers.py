@@ -116,6 +116,18 @@ def test_a_server_is_stopped_when_its_starter_was_killed_before_it_heard_of_it(t
     assert said == b""
 
 
+def test_a_port_that_another_server_holds_is_refused_before_its_answers_pass_for_ours(tmp_path: Path) -> None:
+    options = {"vllm": str(write_engine(tmp_path))}
+    with serving(FakeChatServer()) as other:
+        port = int(other.url.rpartition(":")[2])
+        with (
+            pytest.raises(UserError, match=rf"port {port} of 127\.0\.0\.1: cannot listen"),
+            VLLM.serve(SYSTEM, tmp_path / "server", options | {"port": port}),
+        ):
+            pass
+    assert not (tmp_path / "server").exists()
+
+
 def test_a_server_that_never_answers_is_stopped(tmp_path: Path) -> None:
     options = {"vllm": str(write_engine(tmp_path, "silent")), "start_timeout_s": 0.5}
     with (
@@ -383,6 +395,18 @@ def test_weights_are_checked_by_sha256_and_only_once(tmp_path: Path) -> None:
         ("huggingface_hub.errors.HFValidationError: Repo id must be in the form", "was not found"),
         ("ModuleNotFoundError: No module named 'flashinfer'", "environment is broken"),
         ("docker: Error response from daemon: could not select device driver", "NVIDIA Container Toolkit"),
+        ("CUDA error: the provided PTX was compiled with an unsupported toolchain.", "driver is too old"),
+        ("Failed to initialize NVML: Driver/library version mismatch", "driver was updated while it ran"),
+        ("RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable", "holds the GPU for itself"),
+        ("ImportError: libcudart.so.12: cannot open shared object file: No such file", "for a CUDA whose libraries"),
+        ("ImportError: libcuda.so.1: cannot open shared object file: No such file", "No NVIDIA GPU or driver"),
+        ("OSError: Repo id must use alphanumeric chars, '-', '_' or '.'", "was not found"),
+        ("huggingface_hub.errors.GatedRepoError: 401 Client Error. Cannot access gated repo", "without a login"),
+        (
+            "docker: Error response from daemon: manifest for x@sha256:1 not found: manifest unknown",
+            "cannot be fetched",
+        ),
+        ("docker: Error: Bind for 127.0.0.1:8000 failed: port is already allocated.", "The port is taken"),
         ("all is well", "no cause that is known"),
     ],
 )
