@@ -70,8 +70,12 @@ def samples_of(observation: Observation, source: str) -> list[Sample]:
 
 
 def counter_delta(observation: Observation, name: str) -> float | None:
-    """By how much a server counter rose over the drive; None when the server does not tell."""
+    """By how much a server counter rose over the drive; None when the server does not tell.
+
+    A counter that was not read after the last page, since a server was gone by then, does not tell.
+    """
     samples = [sample for sample in samples_of(observation, "server") if name in sample.values]
-    if len(samples) < 2:
+    window = window_s(observation.outputs)
+    if len(samples) < 2 or (window is not None and samples[-1].time_s < window[1] and not interrupted(observation)):
         return None
     return samples[-1].values[name] - samples[0].values[name]

@@ -85,6 +85,10 @@ class ClientPool:
                     reports[pipe] = report
         return [reports[pipe] for pipe in self._pipes]
 
+    def refusing(self) -> list[int]:
+        """The endpoints that went away during the drive while others were left."""
+        return self._board.refusing()
+
     def _receive(self, pipe: Connection, on_output: Callable[[RawOutput], None]) -> ClientReport | None:
         try:
             kind, content = pipe.recv()

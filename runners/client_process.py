@@ -46,7 +46,7 @@ class ClientTask:
 
 
 class ServerGoneError(Exception):
-    """The only endpoint refuses connections: the rest of the pages is left for a resumed run."""
+    """Every endpoint refuses connections: the rest of the pages is left for a resumed run."""
 
 
 class Client:
@@ -116,8 +116,10 @@ class Client:
             state, reason = FinishState.TIMEOUT, f"timeout: no complete answer in {self._task.timeout_s:g} s"
         except ExchangeError as error:
             state, reason = FinishState.ERROR, str(error)
-            if reason.startswith("refused") and len(self._endpoints) == 1:
-                raise ServerGoneError from error
+            if reason.startswith("refused"):
+                if not self._board.refuse(chosen):
+                    raise ServerGoneError from error
+                return await self._request(index, arrival_s)  # nothing was sent: another server gets the page
         finally:
             self._board.finished(chosen)
         return self._output(index, answer, state, reason, arrival_s, send_s, chosen)

@@ -16,6 +16,8 @@ from evalkit.types import Load, PageJob, System
 SHAPES = ("closed", "constant", "poisson")
 IN_FLIGHT_PER_PROCESS = 64
 MAX_PROCESSES = 8
+DOWN = 2**40
+"""Added to the outstanding requests of an endpoint that refuses connections, so that it is never chosen again."""
 
 
 def check_load(load: Load) -> None:
@@ -125,6 +127,20 @@ class Board:
         if self._endpoints > 1:
             with self._exclusive() as values:
                 values[1 + endpoint] -= 1
+
+    def refuse(self, endpoint: int) -> bool:
+        """Note that an endpoint refuses connections; whether another is left."""
+        if self._endpoints == 1:
+            return False
+        with self._exclusive() as values:
+            if values[1 + endpoint] < DOWN // 2:
+                values[1 + endpoint] += DOWN
+            return any(outstanding < DOWN // 2 for outstanding in values[1:])
+
+    def refusing(self) -> list[int]:
+        """The endpoints that were found to refuse connections while others were left."""
+        with self._exclusive() as values:
+            return [index for index, outstanding in enumerate(values[1:]) if outstanding >= DOWN // 2]
 
     def close(self) -> None:
         """Release the memory."""

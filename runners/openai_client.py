@@ -62,7 +62,8 @@ class OpenAiRunner:
         drive = _Drive(system, settings, headers, endpoints, reader, after)
         seen = drive.run(ordered(pages, settings.order, settings.seed), cache["salt"], on_output)
         branches = after.do(lambda: _branches(system, answers, endpoints[0], headers))
-        unfinished = _unfinished(seen.reports, endpoints[0])
+        unfinished = _unfinished(seen.reports, endpoints)
+        notes += [f"{endpoints[index].url} refused connections: it got no more pages" for index in seen.refusing]
         alone = None
         if not unfinished:
             texts = {page_id: text for page_id, text in answers.items() if page_id in good}
@@ -100,6 +101,7 @@ class _Seen:
     reports: list[ClientReport]
     samples: tuple[Sample, ...]
     telemetry: Mapping[str, Any]
+    refusing: Sequence[int]
     stub_pps: float | None = None
 
 
@@ -173,8 +175,9 @@ class _Drive:
             self._after.do(lambda: wait_idle(self._reader.outstanding, within_s=5.0))
         finally:
             samples = metrics.stop() + telemetry.stop()
+            refusing = pool.refusing()
             pool.close()
-        return _Seen(anchor_unix_s, emulated, reports, samples, telemetry.describe())
+        return _Seen(anchor_unix_s, emulated, reports, samples, telemetry.describe(), refusing)
 
 
 def _branches(
@@ -186,10 +189,11 @@ def _branches(
     return count_branches(chosen, system.output.stream, endpoint, system.serve.model, headers)
 
 
-def _unfinished(reports: Sequence[ClientReport], endpoint: Endpoint) -> list[str]:
+def _unfinished(reports: Sequence[ClientReport], endpoints: Sequence[Endpoint]) -> list[str]:
     """Why pages are left for a resumed run; [] when none are."""
     gone = any(report.gone for report in reports)
-    lines = [f"stopped: the server at {endpoint.url} refuses connections; run again to go on"] if gone else []
+    where = " and ".join(endpoint.url for endpoint in endpoints)
+    lines = [f"stopped: connections to {where} are refused; run again to go on"] if gone else []
     return lines + [
         f"client process {number} died with exit code {report.exit_code}; its pages are left for a resumed run"
         for number, report in enumerate(reports)

@@ -249,6 +249,15 @@ def test_steps_from_counters_when_pages_do_not_tell() -> None:
     assert found["acceptance_rate"].value == pytest.approx(40 / 60)
 
 
+def test_a_counter_that_was_not_read_after_the_last_page_tells_nothing() -> None:
+    early = healthy(*FOUR)
+    assert early.facts is not None
+    first, last = early.facts.samples
+    gone = replace(early, facts=replace(early.facts, samples=(first, replace(last, time_s=10.9))))
+    unsure = {name for name, passed in verdicts(gone).items() if passed is None}
+    assert unsure == {"token_counts_agree", "server_to_itself"}
+
+
 def test_counters_of_the_last_drive_tell_nothing_of_pages_of_earlier_ones() -> None:
     names = ("spec_decode_num_drafts", "spec_decode_num_accepted_tokens", "spec_decode_num_draft_tokens")
     facts = server_samples((0, dict.fromkeys(names, 0.0)), (1, dict(zip(names, (10.0, 20.0, 30.0), strict=True))))

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.errors import UserError
-from evalkit.types import Load, RawOutput, RunFacts
+from evalkit.types import FinishState, Load, RawOutput, RunFacts
 from runners.load import Board, arrival_times_s, check_load, ordered, process_count, slots_of
 from runners.openai_client import RUNNER
-from tests.fakes.chat_server import Answer, Behaviour, FakeChatServer, page_jobs, serving
+from tests.fakes.chat_server import Answer, Behaviour, CutAfter, FakeChatServer, page_jobs, serving
 from tests.stages.test_infer import SYSTEM, settings
 
 
@@ -124,14 +124,44 @@ def test_one_of_several_servers_going_away_costs_only_its_pages(tmp_path: Path) 
     mortal = FakeChatServer()
 
     def behave(page_id: str) -> Behaviour:
-        mortal.die(after=2)
-        return Answer()
+        mortal.die(after=1)
+        return CutAfter(1)
 
     mortal.behave = behave
     with serving(mortal), serving(FakeChatServer()) as other:
         outputs, facts = drive((mortal.url, other.url), page_jobs(tmp_path, 12), load=Load("closed", 2))
-    assert len(outputs) == 12
-    assert facts.notes == ("no warm-up: no page outside the timed ones was given",)
+    assert Counter(output.state for output in outputs) == {FinishState.ERROR: 1, FinishState.OK: 11}
+    assert {output.extra["endpoint"] for output in outputs if output.state is FinishState.OK} == {1}
+    assert facts.notes[1:] == (f"{mortal.url} refused connections: it got no more pages",)
+
+
+def test_all_of_several_servers_going_away_leave_the_rest_for_a_resumed_run(tmp_path: Path) -> None:
+    servers = FakeChatServer(), FakeChatServer()
+
+    def behave(page_id: str) -> Behaviour:
+        for server in servers:
+            server.die(after=0)
+        return CutAfter(1)
+
+    for server in servers:
+        server.behave = behave
+    with serving(servers[0]) as first, serving(servers[1]) as second:
+        outputs, facts = drive((first.url, second.url), page_jobs(tmp_path, 12), load=Load("closed", 1), processes=1)
+    assert [output.state for output in outputs] == [FinishState.ERROR]
+    assert f"stopped: connections to {first.url} and {second.url} are refused; run again to go on" in facts.notes
+
+
+def test_an_endpoint_that_refuses_is_chosen_no_more() -> None:
+    board = Board.create(3)
+    assert [board.refuse(0), board.refuse(0)] == [True, True]
+    assert {board.choose_endpoint() for _ in range(6)} == {1, 2}
+    board.finished(0)
+    assert (board.refuse(2), board.refusing()) == (True, [0, 2])
+    assert (board.refuse(1), board.refusing()) == (False, [0, 1, 2])
+    board.close()
+    alone = Board.create(1)
+    assert (alone.refuse(0), alone.refusing()) == (False, [])
+    alone.close()
 
 
 def test_warm_up_pages_are_sent_first_and_are_no_outputs(tmp_path: Path) -> None:

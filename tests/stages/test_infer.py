@@ -413,7 +413,7 @@ def test_a_server_that_goes_away_leaves_the_rest_for_a_resumed_run(tmp_path: Pat
     with serving(mortal):
         report = infer(tmp_path / "run", jobs, settings(mortal.url, load=Load(in_flight=1)))
     assert report.missing > 0
-    assert any("refuses connections" in note for note in report.notes)
+    assert any(f"stopped: connections to {mortal.url} are refused" in note for note in report.notes)
     answered = 12 - report.missing
     with serving(FakeChatServer()) as server:
         report = infer(tmp_path / "run", jobs, settings(server.url, load=Load(in_flight=1)))
