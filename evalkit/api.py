@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit import registry
 from evalkit.dataset import Dataset, load_dataset
 from evalkit.errors import InvalidFileError, UserError
+from evalkit.prediction_files import check_folder
 from evalkit.run_record import FILE as RUN_FILE
 from evalkit.run_record import begin_run, check_data_set
 from evalkit.stages import evaluate as evaluate_stage
@@ -159,6 +160,7 @@ def evaluate(
     CDM has no working TeX.
     """
     with ExitStack() as stack:
+        check_folder(Path(predictions))
         pool = stack.enter_context(page_workers(Path(predictions), workers, protocol))
         loaded = _dataset(dataset)
         if out is None:

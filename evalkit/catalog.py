@@ -28,7 +28,7 @@ def _about(kind: str, name: str) -> str:
         target = registry.load(kind, name)
     except EvalkitError as error:
         return f"not available: {str(error).splitlines()[0]}"
-    doc = (getattr(target, "__doc__", None) or "").strip()
+    doc = (getattr(target, "about", None) or getattr(target, "__doc__", None) or "").strip()
     return doc.splitlines()[0] if doc else ""
 
 

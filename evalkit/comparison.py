@@ -62,6 +62,8 @@ class Comparison:
     scores: tuple[ScoreDifference, ...]
     figures: tuple[FigureDifference, ...]
     latency: LatencyRatio | None
+    one_sided: tuple[str, ...] = ()
+    """Metrics that have a value on one side only, and are left out of `scores`."""
 
 
 def compare(first: Snapshot, second: Snapshot, *, by: str | None = None, top: int = 5) -> Comparison:
@@ -72,7 +74,13 @@ def compare(first: Snapshot, second: Snapshot, *, by: str | None = None, top: in
         scores=tuple(_scores(first, second, by, top)) if first.pages and second.pages else (),
         figures=tuple(_figures(first, second)),
         latency=_latency(first, second),
+        one_sided=_one_sided(first, second),
     )
+
+
+def _one_sided(first: Snapshot, second: Snapshot) -> tuple[str, ...]:
+    before, after = ({name for name, value in side.metrics.items() if value is not None} for side in (first, second))
+    return tuple(sorted(before ^ after)) if before and after else ()
 
 
 def _scores(first: Snapshot, second: Snapshot, by: str | None, top: int) -> list[ScoreDifference]:
@@ -140,6 +148,8 @@ def comparison_table(found: Comparison) -> str:
         for one in found.scores
     ]
     lines += aligned([head, *rows]) if rows else ["no scores on both sides"]
+    if found.one_sided:
+        lines.append(f"scored on one side only, so not compared: {', '.join(found.one_sided)}")
     if found.figures:
         head_figures = ("figure", "first", "second", "change", "provenance")
         lines += ["", *aligned([head_figures, *(_figure_row(one) for one in found.figures)])]

@@ -46,8 +46,7 @@ class PredictionFolder:
     """A folder of `<page>.md` files, looked up as the official evaluator does, and more leniently after that."""
 
     def __init__(self, folder: Path) -> None:
-        if not folder.is_dir():
-            raise UserError(f"{folder}: no such folder; expected a folder of <page>.md files")
+        check_folder(folder)
         self._folder = folder
         self._files = _index(folder)
 
@@ -62,6 +61,12 @@ class PredictionFolder:
         """The folder's markdown files that none of these texts was read from, sorted."""
         taken = {text.file for text in texts}
         return sorted(name for name in self._files.values() if name not in taken)
+
+
+def check_folder(folder: Path) -> None:
+    """Raises UserError for a folder of predictions that is not there."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder; expected a folder of <page>.md files")
 
 
 def markdown_bytes(folder: Path) -> int:

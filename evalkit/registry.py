@@ -86,6 +86,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "libxml2": "metrics.teds.doctor:check_libxml2",
         "tex": "metrics.cdm.doctor:check_tex",
         "parsers": "runners.parsers.doctor:check_parsers",
+        "gpu": "runners.system_doctor:check_gpu",
     },
     "cdm_backend": {
         "native": "metrics.cdm.score:NATIVE",

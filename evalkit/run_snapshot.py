@@ -21,7 +21,7 @@ from evalkit.snapshot import (
     is_figure,
 )
 from evalkit.store import read_json, read_jsonl
-from evalkit.types import FinishState, RawOutput
+from evalkit.types import FinishState, Provenance, RawOutput
 
 DATASET_FACTS = ("name", "sha256", "pages")
 LENGTH_EDGES = "hpd"
@@ -76,7 +76,7 @@ def _read_folder(folder: Path) -> Snapshot:
         dataset=_facts(record.get("dataset") or {}, DATASET_FACTS),
         created_utc=str(record.get("created_utc") or ""),
         system=(record.get("system") or {}).get("name"),
-        emulated=bool(record.get("emulated")),
+        emulated=bool(record.get("emulated")) or (bench or {}).get("provenance") == Provenance.EMULATED,
         pages=pages,
         speed=(_speed_run(folder, bench),) if bench is not None else (),
     )

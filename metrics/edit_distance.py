@@ -29,6 +29,7 @@ class EditDistance:
     """A normalised Levenshtein distance over characters, under one metric's name. Lower is better."""
 
     name: str
+    about: str = ""
     higher_is_better: bool = False
 
     def score(self, gt: str, pred: str) -> PairScore:

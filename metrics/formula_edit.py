@@ -2,4 +2,4 @@
 
 from metrics.edit_distance import EditDistance
 
-METRIC = EditDistance("formula_edit")
+METRIC = EditDistance("formula_edit", "Edit distance of formulas as LaTeX / length of the longer side; 0 is best.")

@@ -2,4 +2,4 @@
 
 from metrics.edit_distance import EditDistance
 
-METRIC = EditDistance("table_edit")
+METRIC = EditDistance("table_edit", "Edit distance of tables as HTML / length of the longer side; 0 is best.")

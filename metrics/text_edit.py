@@ -2,4 +2,4 @@
 
 from metrics.edit_distance import EditDistance
 
-METRIC = EditDistance("text_edit")
+METRIC = EditDistance("text_edit", "Edit distance of text / length of the longer side; 0 is best.")

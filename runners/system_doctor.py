@@ -27,6 +27,21 @@ def check_system(name: str) -> list[DoctorCheck]:
     return [*_check_key(system), *_check_launcher(system)]
 
 
+def check_gpu() -> list[DoctorCheck]:
+    """Whether there is a GPU. None is no fault: systems that need one are emulated in a benchmark, and labelled so."""
+    if _has_gpu():
+        return [DoctorCheck("gpu", "ok", "nvidia-smi is on PATH")]
+    return [
+        DoctorCheck(
+            "gpu", "absent", "no NVIDIA GPU here: systems that need one are emulated, unless --url names a server"
+        )
+    ]
+
+
+def _has_gpu() -> bool:
+    return shutil.which("nvidia-smi") is not None
+
+
 def _check_program(system: System) -> DoctorCheck:
     program = program_of(system) if system.command else ""
     if shutil.which(program):
@@ -50,7 +65,7 @@ def _check_launcher(system: System) -> list[DoctorCheck]:
     launcher = system.serve.launcher
     if launcher == "url":
         return [DoctorCheck(system.name, "absent", "served elsewhere: give its address with --url")]
-    gpu = shutil.which("nvidia-smi") is not None
+    gpu = _has_gpu()
     findings = [
         DoctorCheck(f"{system.name} gpu", "ok", "nvidia-smi is on PATH")
         if gpu

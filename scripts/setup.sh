@@ -80,7 +80,9 @@ install_python() {
   wanted=$(cat pyproject.toml scripts/setup.sh | sha256sum)
   [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return
   say "installing the Python packages (evalkit[$extras]) into $venv; the first time takes some minutes"
-  "$venv/bin/python" -m pip install --disable-pip-version-check -q -e ".[$extras]" 2> >(grep -v '^WARNING: Location' >&2)
+  # compat: the checkout is a path of the environment, so that a script beside a folder named evalkit finds the package
+  "$venv/bin/python" -m pip install --disable-pip-version-check -q --config-settings editable_mode=compat \
+    -e ".[$extras]" 2> >(grep -v '^WARNING: Location' >&2)
   echo "$wanted" >"$stamp"
 }
 

@@ -53,5 +53,6 @@ def run(args: argparse.Namespace) -> int:
     if args.html is not None:
         from evalkit.stages.report import write_comparison
 
+        sys.stdout.flush()
         print(write_comparison(found, [args.first, args.second], args.html), file=sys.stderr)
     return 0

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the stage; 0 when every page is converted, 3 when some have no prediction."""
     from evalkit.dataset import load_dataset
-    from evalkit.errors import printable
+    from evalkit.errors import UserError, printable
     from evalkit.page_sizes import pages_with_image_sizes
     from evalkit.stages.convert import convert_folder, convert_outputs
     from evalkit.store import dumps
@@ -39,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
     if args.predictions is not None:
         report = convert_folder(args.run, pages, args.predictions)
     else:
+        if not (args.run / "infer").is_dir():
+            raise UserError(f"{args.run} holds no raw outputs (no infer/); name markdown files with --predictions")
         converter, variant = _recorded_output(args.run)
         variant = args.variant or (variant if args.converter in (None, converter) else None)
         report = convert_outputs(args.run, pages, args.converter or converter, variant)

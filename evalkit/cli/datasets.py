@@ -73,7 +73,8 @@ def _verify(args: argparse.Namespace) -> int:
     if args.json:
         print(dumps(report, indent=2))
     elif report.problems:
-        print(f"{report.name}: {len(report.problems)} problems in {report.folder}")
+        count = len(report.problems)
+        print(f"{report.name}: {count} problem{'s' if count != 1 else ''} in {report.folder}")
         for problem in report.problems:
             print(f"  {problem}")
     else:

@@ -14,7 +14,8 @@ example: evalkit evaluate --predictions my_markdown/ --dataset OmniDocBench.json
 
 Scores a folder of <page>.md files under a protocol and writes RUN/evaluate: summary.json, pairs.jsonl,
 pair_scores.jsonl, page_scores.jsonl, and official/ with files that the official notebooks read. `evalkit evaluate RUN`
-scores the predictions of a run (RUN/convert) against the data set that its run.json names.
+scores the predictions of a run (RUN/convert) against the data set that its run.json names. A page without a file
+counts as an empty page. Exit code 3: no page has a file, or scoring a page crashed.
 """
 
 
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score and print the summary; 3 when scoring a page crashed."""
+    """Score and print the summary; 3 when scoring a page crashed or no page has a prediction."""
     from evalkit.api import evaluate
     from evalkit.errors import UserError
     from evalkit.store import dumps
@@ -63,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
         options={"latex_tables": args.latex_tables, "cdm_backend": args.cdm_backend},
     )
     print(dumps(summary, indent=2) if args.json else summary_table(summary))
-    return 3 if summary.counts.get("crashed_pages") else 0
+    nothing = summary.counts.get("missing_pages") == summary.pages
+    return 3 if nothing or summary.counts.get("crashed_pages") else 0
 
 
 def dataset_of(run_folder: Path) -> Dataset:
@@ -72,5 +74,7 @@ def dataset_of(run_folder: Path) -> Dataset:
     from evalkit.run_record import FILE, dataset_of_run
 
     if not (run_folder / FILE).exists():
-        raise UserError(f"{run_folder} holds no {FILE} that names its data set; give --dataset")
+        inner = sorted(path.parent.name for path in run_folder.glob(f"*/{FILE}"))
+        hint = f"it is a folder of runs ({', '.join(inner)}): give one of them" if inner else "give --dataset"
+        raise UserError(f"{run_folder} holds no {FILE} that names its data set; {hint}")
     return dataset_of_run(run_folder)

@@ -23,13 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List one kind of name with a line on each."""
     from evalkit.catalog import catalog
+    from evalkit.columns import aligned
 
     rows = catalog(args.kind)
     if args.json:
         print(json.dumps(rows, ensure_ascii=False, indent=2))
         return 0
-    width = max((len(str(row["name"])) for row in rows), default=0)
-    for row in rows:
-        rest = "  ".join(str(value) for key, value in row.items() if key != "name" and value not in (None, ""))
-        print(f"{row['name']:<{width}}  {rest}".rstrip())
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [["-" if row.get(name) in (None, "") else str(row[name]) for name in names] for row in rows]
+    print("\n".join(aligned([names, *cells])))
     return 0

@@ -79,7 +79,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help
-        silent = (None, False, argparse.SUPPRESS)
+        silent: tuple[object, ...] = (None, False, [], argparse.SUPPRESS)
         if text and action.default not in silent and "%(default)" not in text and action.option_strings:
             return f"{text} (default: %(default)s)"
         return text

@@ -10,7 +10,9 @@ HELP = """
 example: evalkit score table_teds pairs.jsonl > scores.jsonl
 
 Scores each line {"gt": …, "pred": …} of a file with one metric and prints one JSON line each, in order: `value`,
-or null with a `reason`, and what the metric knows besides. Extra keys of a line are ignored. page_iou takes lines of
+or null with a `reason`, and what the metric knows besides. Extra keys of a line are ignored. table_teds and
+table_teds_s read documents, <html><body><table>…, as the official scorer does; --normalize makes them of bare tables.
+page_iou takes lines of
 {"page", "width", "height", "gt": [{"category", "bbox"|"poly"}], "pred": [{"category", "bbox"}]}.
 """
 

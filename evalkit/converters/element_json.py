@@ -59,6 +59,7 @@ class ElementJson:
     """
 
     name: str
+    about: str
     full: float | None = None
     resize: Resize | None = None
     left_out: frozenset[str] = frozenset()
@@ -153,9 +154,10 @@ def _markdown(block: Block) -> str:
 
 DOTS = ElementJson(
     "dots_json",
+    "JSON elements of dots.ocr; boxes in px of the image as the model sees it.",
     resize=Resize(factor=28, min_px=3136, max_px=11_289_600),
     left_out=frozenset({"page-header", "page-footer"}),
 )
-MONKEY = ElementJson("monkey_json", full=1000)
-YOUTU_OMNI = ElementJson("youtu_omni_json")
-OMNIDOCBENCH = ElementJson("element_json")
+MONKEY = ElementJson("monkey_json", "JSON elements of MonkeyOCRv2; boxes in 0 to 1000.", full=1000)
+YOUTU_OMNI = ElementJson("youtu_omni_json", "JSON elements of Youtu-Parsing-Omni; boxes in px of the page.")
+OMNIDOCBENCH = ElementJson("element_json", "JSON elements in the style of OmniDocBench; boxes in px of the page.")

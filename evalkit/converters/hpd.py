@@ -22,8 +22,9 @@ class HpdConverter:
 
     variants = ("official", "clean")
 
-    def __init__(self, name: str, *, verbatim: bool) -> None:
+    def __init__(self, name: str, about: str, *, verbatim: bool) -> None:
         self.name = name
+        self.about = about
         self._verbatim = verbatim
 
     def convert(self, raw: RawOutput, page: Page, variant: str = "official") -> Prediction:
@@ -55,5 +56,5 @@ def _block(found: StreamBlock, page: Page, clean: Callable[[str], str]) -> Block
     )
 
 
-FORK = HpdConverter("hpd", verbatim=False)
-PLAIN = HpdConverter("hpd_plain", verbatim=True)
+FORK = HpdConverter("hpd", "Block stream of HPD-Parsing; text without any block is an empty page.", verbatim=False)
+PLAIN = HpdConverter("hpd_plain", "The same; text without any block is taken as markdown.", verbatim=True)

@@ -93,7 +93,7 @@ def _judged(
     verdicts = [
         *_limits(rule, after, sign * (after - before)),
         *_exact(rule, selection, table),
-        *([] if margin is None else [_within(gains, margin, chance, (1 - settings.level) / 2)]),
+        *([] if margin is None else [_within(gains, means.pages, margin, chance, (1 - settings.level) / 2)]),
     ]
     return RuleResult(
         stage=STAGE,
@@ -171,14 +171,15 @@ def _pass(holds: bool) -> Verdict:
 
 
 def _within(
-    gains: Sequence[float] | None, margin: float, chance: float | None, greatest_chance: float
+    gains: Sequence[float] | None, pages: int, margin: float, chance: float | None, greatest_chance: float
 ) -> tuple[Verdict, str]:
     """FAIL when the interval of the gain lies wholly below -margin, PASS when wholly above.
 
-    A group of a family also needs a `chance` (Holm's p) that is small enough to fail.
+    `pages` is how many have a value; for Overall, of its rarest part. A group of a family also needs a `chance`
+    (Holm's p) that is small enough to fail.
     """
     if gains is None:
-        return Verdict.INCONCLUSIVE, "too few pages for an interval"
+        return Verdict.INCONCLUSIVE, f"too few pages for an interval: {pages}, at least {LEAST_PAGES} are needed"
     low, high = gains
     if low >= -margin:
         return Verdict.PASS, f"not worse by more than the margin {margin:.4g}"

@@ -12,7 +12,7 @@ from evalkit.errors import EvalkitError, UserError
 from evalkit.protocols.omnidocbench_v16.cdm_text import CdmTexts, as_rendered
 from evalkit.ranking import Standing, standings
 from evalkit.store import read_json, read_jsonl, to_plain
-from evalkit.types import PageScore
+from evalkit.types import PageScore, Provenance
 
 FOLDER = "report"
 MOST_PICTURES = 200
@@ -103,7 +103,13 @@ def _scores(run: Path) -> tuple[str, bool, list[PageScore]]:
     record = read_json(run / "run.json") if (run / "run.json").exists() else {}
     rows = read_jsonl(run / "evaluate" / "page_scores.jsonl", "evalkit.page_scores", 1)
     pages = [PageScore(row["page_id"], row["values"], groups=row.get("groups") or {}) for row in rows]
-    return str(summary.get("signature")), bool(record.get("emulated")), pages
+    return str(summary.get("signature")), bool(record.get("emulated")) or _answered_by_a_model(run), pages
+
+
+def _answered_by_a_model(run: Path) -> bool:
+    """Whether the server told of itself that it is emulated, as one given by its address does."""
+    figures = run / "bench" / "summary.json"
+    return figures.exists() and read_json(figures).get("provenance") == Provenance.EMULATED
 
 
 def find_runs(paths: Sequence[Path]) -> list[Path]:

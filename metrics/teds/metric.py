@@ -38,8 +38,9 @@ class Teds:
 
     higher_is_better = True
 
-    def __init__(self, name: str, *, with_content: bool) -> None:
+    def __init__(self, name: str, about: str, *, with_content: bool) -> None:
         self.name = name
+        self.about = about
         self._with_content = with_content
 
     def score(self, gt: str, pred: str) -> PairScore:
@@ -67,8 +68,10 @@ class Teds:
         return self.score(*pair)
 
 
-TEDS = Teds("table_teds", with_content=True)
-TEDS_S = Teds("table_teds_s", with_content=False)
+TEDS = Teds(
+    "table_teds", "Tree edit distance similarity of two HTML tables with their content; 1 is best.", with_content=True
+)
+TEDS_S = Teds("table_teds_s", "The same of their structure alone (TEDS-S); 1 is best.", with_content=False)
 
 
 def teds_both(gt: str, pred: str) -> tuple[PairScore, PairScore]:

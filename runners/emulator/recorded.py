@@ -142,7 +142,9 @@ def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]
     try:
         lines = path.read_bytes().decode("utf-8").split("\n")  # not splitlines(): JSON text may hold U+2028
     except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file; give recorded answers with --data") from error
+        raise UserError(
+            f"{path}: no such file; expected recorded answers, or a run whose infer/ holds raw outputs"
+        ) from error
     except UnicodeDecodeError as error:
         raise InvalidFileError(str(path), [f"not UTF-8 text (byte {error.start})"]) from error
     for number, line in enumerate(lines, start=1):

@@ -64,9 +64,34 @@ def test_files_of_no_page_are_named(
 ) -> None:
     (folder / "pred" / "p.md").rename(folder / "pred" / name)
     places = ["--predictions", str(folder / "pred"), "--dataset", str(folder / "gt.json"), "--out", str(folder / "run")]
-    assert main(["evaluate", *places, "--no-cdm"]) == 0
+    assert main(["evaluate", *places, "--no-cdm"]) == (0 if name == "p.md" else 3)
     told = capsys.readouterr().err
     assert note in told if note else "note:" not in told
+
+
+def test_a_wrong_folder_leaves_no_run_behind(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = ["--dataset", str(folder / "gt.json"), "--out", str(folder / "run")]
+    assert main(["evaluate", "--predictions", str(folder / "none"), *places, "--no-cdm"]) == 2
+    assert not (folder / "run").exists()
+
+
+def test_a_folder_of_runs_names_its_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = ["--predictions", str(folder / "pred"), "--dataset", str(folder / "gt.json")]
+    assert main(["evaluate", *places, "--out", str(folder / "runs" / "mine"), "--no-cdm"]) == 0
+    assert main(["evaluate", str(folder / "runs")]) == 2
+    assert "folder of runs (mine)" in capsys.readouterr().err
+
+
+def test_a_metric_of_one_run_alone_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = ["--predictions", str(folder / "pred"), "--dataset", str(folder / "gt.json")]
+    for name in ("one", "two"):
+        assert main(["evaluate", *places, "--out", str(folder / name), "--no-cdm"]) == 0
+    summary = json.loads((folder / "one" / "evaluate" / "summary.json").read_text())
+    summary["metrics"]["formula_cdm"] = {"page_avg": 0.5}
+    write_json(folder / "one" / "evaluate" / "summary.json", summary)
+    capsys.readouterr()
+    assert main(["compare", str(folder / "one"), str(folder / "two")]) == 0
+    assert "scored on one side only, so not compared: formula_cdm" in capsys.readouterr().out
 
 
 def test_a_scored_folder_can_be_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

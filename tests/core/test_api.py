@@ -68,3 +68,16 @@ def test_no_submodule_has_the_name_of_a_call() -> None:
     folder = Path(evalkit.__file__).parent
     modules = {path.stem for path in folder.glob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
     assert not modules & set(evalkit.api.__all__)
+
+
+@pytest.mark.parametrize("kind", ["metrics", "converters", "runners", "protocols"])
+def test_every_listed_name_has_a_line_of_its_own(kind: str) -> None:
+    lines = [row["about"] for row in evalkit.names(kind)]
+    assert all(lines)
+    assert len(set(lines)) == len(lines)
+
+
+def test_want_of_a_gpu_is_said_and_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    (found,) = evalkit.doctor("gpu")
+    assert (found.name, found.state) == ("gpu", "absent")

@@ -138,6 +138,13 @@ def test_length_buckets_come_from_the_baselines_outputs(tmp_path: Path) -> None:
     assert len(names) == 6
 
 
+def test_a_run_whose_server_says_that_it_is_emulated_counts_as_emulated(tmp_path: Path) -> None:
+    """A server given by its address is known for an emulated one only when it answers; run.json cannot know."""
+    figures = {"pps": figure(3.5, provenance="emulated")}
+    run = write_run(tmp_path / "run", ROWS[:3], figures=figures, bench={"provenance": "emulated"})
+    assert load_side([run]).emulated
+
+
 def test_a_few_pages_decide_nothing_unless_they_are_equal(tmp_path: Path) -> None:
     rule = AccuracyRule("text_edit", margin=0.001)
     baseline = load_side([write_run(tmp_path / "before", ROWS[:3])])
@@ -145,7 +152,8 @@ def test_a_few_pages_decide_nothing_unless_they_are_equal(tmp_path: Path) -> Non
     assert same.verdict is Verdict.PASS
     candidate = load_side([write_run(tmp_path / "after", shifted(ROWS[:3], "text_edit", 0.5))])
     found = judge(baseline, candidate, GateConfig(accuracy=(rule,), statistics=FEW))
-    assert (found.verdict, one(found, "text_edit").message) == (Verdict.INCONCLUSIVE, "too few pages for an interval")
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert one(found, "text_edit").message == "too few pages for an interval: 3, at least 5 are needed"
 
 
 def test_a_metric_that_one_side_lacks_is_not_comparable(tmp_path: Path) -> None:

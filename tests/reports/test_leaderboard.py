@@ -78,7 +78,7 @@ def test_every_score_has_an_interval_around_it_and_a_tooltip_with_definition_and
 
 def test_an_empty_cell_says_why(shown: list[Section]) -> None:
     found = cell(shown[0], "Good parser", "latency_p95_s")
-    assert (found.text, found.tooltip) == ("–", "Latency p95: too few pages")  # type: ignore[attr-defined]
+    assert (found.text, found.tooltip) == ("–", "Latency p95, s: too few pages")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
