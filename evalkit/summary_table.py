@@ -88,7 +88,7 @@ def _bench_line(result: SystemResult) -> str:
     speed = [result.speed.get(figure) for figure in ("pps", "tps", "latency_p50_s")]
     shown = [_number(result.summary.overall, 8, 2), *(_number(score, 8, 4) for score in scores)]
     shown += [_number(value, 9 if index < 2 else 8, 3) for index, value in enumerate(speed)]
-    marks = [f"{result.missing_pages} pages without an answer"] if result.missing_pages else []
+    marks = [f"{result.missing_pages} pages without an answer (--retry-failed)"] if result.missing_pages else []
     marks += [f"speed is invalid: {', '.join(result.broken_rules)}"] if result.broken_rules else []
     return "  ".join([f"{name:<18} {' '.join(shown)}", *marks])
 

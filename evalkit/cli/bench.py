@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--offline", action="store_true", help="through the engine's Python API; needs --vllm, --weights"
     )
+    parser.add_argument("--retry-failed", action="store_true", help="ask again for pages that failed")
     parser.add_argument("--dry-run", action="store_true", help="show what would be started, start and write nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_load_arguments(parser)
@@ -80,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
         processes=args.processes,
         edges=parse_edges(args.edges),
         offline=args.offline,
+        retry_failed=args.retry_failed,
     )
     if args.dry_run:
         dry_run = planned(plan)

@@ -204,13 +204,13 @@ class _SystemBench:
             processes=plan.processes,
             cache=plan.server_cache,
         )
-        if is_inferred(folder, self._jobs, settings):
+        if is_inferred(folder, self._jobs, settings, retry_failed=plan.retry_failed):
             return infer_report(folder, self._jobs)
         served, warmup = server.served(), server.warmup(self._jobs, plan.warmup)
         settings = replace(settings, endpoints=served.endpoints, warmup=tuple(warmup), launch=served.facts)
         title = f"infer {self._system.name}" + ("" if folder == self.folder else f" {folder.name}")
         with progress(title, len(self._jobs)) as shown:
-            report = infer(folder, self._jobs, settings, on_progress=shown.update)
+            report = infer(folder, self._jobs, settings, retry_failed=plan.retry_failed, on_progress=shown.update)
         for note in report.notes:
             say(f"note: {note}")
         return report

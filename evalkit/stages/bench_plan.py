@@ -28,6 +28,7 @@ class BenchPlan:
     The answers at the main load of `load` are scored. `allowed` names validity rules that the runs may break.
     `stream`, `chunk_usage`, `warmup` (pages), `order`, `server_cache` and `processes` are as in `InferSettings`,
     `edges` as in `write_bench_summary`. `offline` runs systems that have an engine of their own through its Python API.
+    `retry_failed` asks again for pages that ended in error or time-out.
     """
 
     dataset: str = "mini"
@@ -53,6 +54,7 @@ class BenchPlan:
     processes: int | None = None
     edges: tuple[int, ...] = ()
     offline: bool = False
+    retry_failed: bool = False
 
     @property
     def server(self) -> ServerPlan:

@@ -102,14 +102,15 @@ def infer(
         return report
 
 
-def is_inferred(run: Path, pages: Sequence[PageJob], settings: InferSettings) -> bool:
+def is_inferred(run: Path, pages: Sequence[PageJob], settings: InferSettings, *, retry_failed: bool = False) -> bool:
     """Whether every page has its row already, so that no server need be started.
 
-    Raises UserError when the folder holds a drive with other settings.
+    With `retry_failed` a row that says error or time-out is none. Raises UserError when the folder holds a drive
+    with other settings.
     """
     folder = run / "infer"
     _check_same(folder, _parameters(settings))
-    return not _left(folder, pages, retry_failed=False)
+    return not _left(folder, pages, retry_failed)
 
 
 def infer_report(run: Path, pages: Sequence[PageJob]) -> InferReport:

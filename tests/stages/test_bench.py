@@ -172,6 +172,23 @@ def test_a_run_that_another_process_works_on_is_left_alone(tmp_path: Path, serve
     assert (server.requests, (out / "hpd-ar/run.json").exists()) == ([], False)
 
 
+def test_pages_that_failed_are_asked_again_on_request_only(tmp_path: Path, server: FakeChatServer) -> None:
+    good = server.behave("page")
+    server.behave = lambda page_id: STATUS_500
+    with serving(server):
+        plan = plan_of(server, tmp_path / "out", LoadPlan((2,)))
+        first = bench(plan)
+        server.behave = lambda page_id: good
+        asked = len(server.requests)
+        assert bench(plan).systems[0].missing_pages == first.systems[0].missing_pages == 3
+        assert len(server.requests) == asked
+        again = bench(replace(plan, retry_failed=True))
+    assert "3 pages without an answer (--retry-failed)" in bench_table(first)
+    assert again.complete, again.systems
+    assert again.systems[0].speed["pps"] == 0.0  # of the whole first drive
+    assert again.systems[0].broken_rules == ("coverage",)
+
+
 def test_every_gpu_gets_a_server_and_pages_go_where_the_fewest_wait(tmp_path: Path) -> None:
     """GPU 0 answers its page when all others are answered: with two in flight they must all go to GPU 1."""
     engine = write_engine(tmp_path, "first_gpu_waits", waits_for=5)
