@@ -82,6 +82,7 @@ def write_comparison(
         scores=[_score(row, runs, site) for row in found["scores"]],
         figures=[_figure(row) for row in found["figures"]],
         latency=_latency(found["latency"]),
+        one_sided=[BY_NAME[name].title if name in BY_NAME else name for name in found["one_sided"]],
     )
     write_text(out / INDEX, page)
     return out / INDEX

@@ -11,6 +11,8 @@ from reports.columns import hardware
 from reports.run_files import Run
 
 MOST_VALUE_CHARS = 2_000
+SERVER_SETTINGS = ("stream", "cache")
+"""Settings that say nothing of a parser that is a program here."""
 Facts = tuple[tuple[str, str], ...]
 
 
@@ -108,10 +110,17 @@ def _load(run: Run) -> dict[str, Any]:
     names = ("stream", "order", "seed", "timeout_s", "processes", "cache", "sample_every_s")
     load = run.speed.load if run.speed else settings.get("load")
     server = run.speed.server if run.speed else {}
-    return {"load": load, **{name: settings.get(name) for name in names}, "warm-up": server.get("warmup")}
+    asked = {name: settings.get(name) for name in names if _has_server(run) or name not in SERVER_SETTINGS}
+    return {"load": load, **asked, "warm-up": server.get("warmup")}
+
+
+def _has_server(run: Run) -> bool:
+    return (run.record.system or {}).get("runner") != "local"
 
 
 def _asked(run: Run) -> dict[str, Any]:
+    if not _has_server(run):
+        return {}
     serve = (run.record.system or {}).get("serve") or {}
     return {name: serve.get(name) for name in ("launcher", "model", "version", "flags", "env", "details")}
 

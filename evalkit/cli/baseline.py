@@ -75,10 +75,16 @@ def _list(args: argparse.Namespace) -> int:
         return 0
     for row in rows:
         name = row.pop("name")
-        print(f"{name}  " + ", ".join(f"{key} {value}" for key, value in row.items() if value is not None))
+        print(f"{name}  " + ", ".join(f"{key} {_short(value)}" for key, value in row.items() if value is not None))
     if not rows:
         print(f"no baselines in {args.dir}; write one with `evalkit baseline save NAME RUN --dir {args.dir}`")
     return 0
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -109,6 +115,7 @@ def _history(args: argparse.Namespace) -> int:
         print(dumps({"figure": args.figure, "runs": rows, "steps": steps}, indent=2))
         return 0
     by_index = {step.index: step for step in steps}
+    print(f"{'recorded (UTC)':<25}  {args.figure:<12} {'verdict':<14} run")
     for place, (entry, value) in enumerate(zip(having, values, strict=True)):
         step = by_index.get(place)
         if step is not None:

@@ -9,8 +9,13 @@ from typing import Any
 HELP = """
 example: evalkit show hpd-parsing
 
-Prints the facts of a system, of a data set by its manifest's name, or of a run folder.
+Prints the facts of a system, of a data set by its manifest's name, or of a run folder; of a run
+in short, with --json in full.
 """
+
+
+TABLES = {"evaluate": ("groups",), "bench": ("buckets", "groups")}
+CHECK_STATES = {True: "kept", False: "broken", None: "not checked"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from evalkit.store import dumps
 
     facts = _facts(args.name)
-    print(dumps(facts, indent=2) if args.json else "\n".join(_lines(facts)))
+    print(dumps(facts, indent=2) if args.json else "\n".join(_lines(_short(facts))))
     return 0
 
 
@@ -47,6 +52,32 @@ def _facts(name: str) -> dict[str, Any]:
         facts = to_plain(load_manifest(name))
         return facts
     raise unknown_name("system, data set or run", name, [*systems, *manifest_names()])
+
+
+def _short(facts: dict[str, Any]) -> dict[str, Any]:
+    """A run's facts with a line a figure and rule, and without its tables by length and attribute."""
+    return {part: _short_part(part, value) if part in TABLES else value for part, value in facts.items()}
+
+
+def _short_part(part: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    left_out = [name for name in TABLES[part] if value.get(name)]
+    kept = {name: item for name, item in value.items() if name not in TABLES[part]}
+    if isinstance(kept.get("figures"), dict):
+        kept["figures"] = {name: _figure(row) for name, row in kept["figures"].items()}
+    if isinstance(kept.get("checks"), list):
+        kept["checks"] = {row["name"]: CHECK_STATES[row["passed"]] for row in kept["checks"]}
+    if left_out:
+        kept["left out"] = f"{', '.join(left_out)}: see {part}/summary.json, or --json"
+    return kept
+
+
+def _figure(row: dict[str, Any]) -> str:
+    if row.get("value") is None:
+        return f"none: {row.get('reason')}"
+    unit = "" if row["unit"] == "1" else f" {row['unit']}"
+    return f"{row['value']:.5g}{unit} ({row['provenance']})"
 
 
 def _lines(facts: Any, indent: int = 0) -> list[str]:

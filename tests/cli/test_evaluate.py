@@ -92,6 +92,28 @@ def test_a_metric_of_one_run_alone_is_named(folder: Path, capsys: pytest.Capture
     capsys.readouterr()
     assert main(["compare", str(folder / "one"), str(folder / "two")]) == 0
     assert "scored on one side only, so not compared: formula_cdm" in capsys.readouterr().out
+    assert main(["compare", str(folder / "one"), str(folder / "two"), "--html", str(folder / "html")]) == 0
+    assert "so not compared: FormulaCDM." in (folder / "html" / "index.html").read_text()
+
+
+def test_a_run_is_shown_without_its_long_tables(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = {
+        "pps": {"value": 1.23456789, "unit": "pages/s", "provenance": "emulated"},
+        "tps": {"value": None, "unit": "tokens/s", "provenance": "emulated", "reason": "no usage"},
+    }
+    checks = [{"name": "coverage", "passed": True}, {"name": "client_lag", "passed": None}]
+    bench = {"figures": figures, "checks": checks, "buckets": {"hpd": {"edges": [0, 1000]}}, "groups": {}}
+    write_json(folder / "run" / "bench" / "summary.json", bench)
+    assert main(["show", str(folder / "run")]) == 0
+    shown = capsys.readouterr().out
+    assert "edges" not in shown
+    assert "pps: 1.2346 pages/s (emulated)" in shown
+    assert "tps: none: no usage" in shown
+    assert "coverage: kept" in shown
+    assert "client_lag: not checked" in shown
+    assert "left out: buckets: see bench/summary.json" in shown
+    assert main(["show", str(folder / "run"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bench"] == bench
 
 
 def test_a_scored_folder_can_be_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,7 +107,9 @@ def test_history_is_appended_and_shown(here: Path, capsys: pytest.CaptureFixture
         assert gate("--baseline", "run0", "--candidate", f"run{place}", "--history", "history.jsonl") == 0
     capsys.readouterr()
     assert main(["baseline", "history", "history.jsonl", "--figure", "pps", "--plot", "pps.svg"]) == 0
-    assert "-- step: 10 -> 9" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "-- step: 10 -> 9" in shown
+    assert shown.splitlines()[0].split() == ["recorded", "(UTC)", "pps", "verdict", "run"]
     assert (here / "pps.svg").exists()
     assert main(["baseline", "history", "history.jsonl", "--figure", "pps", "--json"]) == 0
     assert [step["index"] for step in json.loads(capsys.readouterr().out)["steps"]] == [8]
