@@ -13,11 +13,11 @@ import pytest
 from evalkit.cli.main import main
 from evalkit.errors import UserError
 from evalkit.load_plan import LoadPlan, parse_edges
-from evalkit.requests_log import read_requests, read_sessions
+from evalkit.requests_log import SCHEMA, read_requests, read_sessions
 from evalkit.run_problem import FILE as PROBLEM_FILE
 from evalkit.stages.bench import bench
 from evalkit.stages.bench_plan import BenchPlan, systems_of
-from evalkit.store import locked, read_json
+from evalkit.store import locked, read_json, read_jsonl
 from evalkit.summary_table import bench_table
 from tests.fakes.chat_server import STATUS_500, Answer, FakeChatServer, serving
 from tests.fakes.engine_program import write_engine
@@ -174,19 +174,19 @@ def test_a_run_that_another_process_works_on_is_left_alone(tmp_path: Path, serve
 
 def test_pages_that_failed_are_asked_again_on_request_only(tmp_path: Path, server: FakeChatServer) -> None:
     good = server.behave("page")
-    server.behave = lambda page_id: STATUS_500
+    server.behave = lambda page_id: STATUS_500 if len(server.pages) == 2 + 1 + 3 else good
     with serving(server):
         plan = plan_of(server, tmp_path / "out", LoadPlan((2,)))
         first = bench(plan)
-        server.behave = lambda page_id: good
         asked = len(server.requests)
-        assert bench(plan).systems[0].missing_pages == first.systems[0].missing_pages == 3
+        assert bench(plan).systems[0].missing_pages == first.systems[0].missing_pages == 1
         assert len(server.requests) == asked
         again = bench(replace(plan, retry_failed=True))
-    assert "3 pages without an answer (--retry-failed)" in bench_table(first)
+    assert "1 pages without an answer (--retry-failed)" in bench_table(first)
     assert again.complete, again.systems
-    assert again.systems[0].speed["pps"] == 0.0  # of the whole first drive
-    assert again.systems[0].broken_rules == ("coverage",)
+    sessions = [row["extra"]["session"] for row in read_jsonl(tmp_path / "out/hpd-ar/infer/requests.jsonl", SCHEMA, 1)]
+    assert sessions == [0, 0, 0, 1]
+    assert "coverage" in again.systems[0].broken_rules  # speed is that of the first drive, over all pages
 
 
 def test_every_gpu_gets_a_server_and_pages_go_where_the_fewest_wait(tmp_path: Path) -> None:
