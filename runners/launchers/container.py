@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,7 +53,8 @@ class ContainerLauncher:
             *("--served-model-name", system.serve.model or system.name),
             *command_words(system.serve.flags, {"weights": weights}),
         ]
-        return LaunchPlan(command, port, {}, host)
+        # the engine's client may be gone while the container is not
+        return LaunchPlan(command, port, {}, host, (engine, "rm", "--force", container_name(port)))
 
     @contextmanager
     def serve(self, system: System, folder: Path, options: Mapping[str, Any]) -> Iterator[Served]:
@@ -64,12 +64,8 @@ class ContainerLauncher:
         require_cuda(system.serve.details.get("cuda"))
         (Path(options.get("cache") or cache_folder()) / "huggingface").mkdir(parents=True, exist_ok=True)
         timeout_s = float(options.get("start_timeout_s", START_TIMEOUT_S))
-        try:
-            with running(plan, system.name, folder, start_timeout_s=timeout_s) as log:
-                yield served(system, plan, {"weights": _inner_weights(system)}, log)
-        finally:
-            # the engine's client may be gone while the container is not
-            subprocess.run([engine, "rm", "--force", container_name(plan.port)], capture_output=True, check=False)
+        with running(plan, system.name, folder, start_timeout_s=timeout_s) as log:
+            yield served(system, plan, {"weights": _inner_weights(system)}, log)
 
 
 def _inner_weights(system: System) -> str:

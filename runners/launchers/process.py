@@ -17,6 +17,7 @@ from pathlib import Path
 from evalkit.errors import ToolchainError, UserError
 from runners.launchers.diagnosis import explain, last_lines, log_tail
 from runners.launchers.leftovers import refuse_leftovers, write_note
+from runners.launchers.supervisor import CLEANUP_TIMEOUT_S
 from runners.server_facts import ask
 
 HEALTH_EVERY_S = 0.2
@@ -26,12 +27,16 @@ START_TIMEOUT_S = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """What will be run: a command with the variables added to its environment, and where it will answer."""
+    """What will be run: a command with the variables added to its environment, and where it will answer.
+
+    `cleanup` is run once the command has ended, however that came about.
+    """
 
     command: Sequence[str]
     port: int
     env: Mapping[str, str] = field(default_factory=dict)
     host: str = "127.0.0.1"
+    cleanup: Sequence[str] = ()
 
     @property
     def root(self) -> str:
@@ -86,6 +91,7 @@ def running(
         "env": dict(plan.env),
         "log": str(log),
         "stop_timeout_s": stop_timeout_s,
+        "cleanup": list(plan.cleanup),
     }
     supervisor = subprocess.Popen(
         [sys.executable, "-P", "-m", "runners.launchers.supervisor", json.dumps(task)],
@@ -136,7 +142,7 @@ def _stop(supervisor: subprocess.Popen[bytes], timeout_s: float) -> None:
     with contextlib.suppress(BrokenPipeError):
         supervisor.stdin.close()
     try:
-        supervisor.wait(timeout_s + 10.0)
+        supervisor.wait(timeout_s + CLEANUP_TIMEOUT_S + 10.0)
     except subprocess.TimeoutExpired:
         supervisor.kill()
         supervisor.wait()

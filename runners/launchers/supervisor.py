@@ -1,8 +1,9 @@
 """Keeps one server running for as long as its parent lives, and stops all of it for sure.
 
-Run as `python -m runners.launchers.supervisor JSON` with {command, env, log, stop_timeout_s}. The server gets its own
-session; when stdin closes, which also happens when the parent is killed, its process group gets SIGTERM and, after
-the time-out, SIGKILL. Prints the server's process id, then its exit code.
+Run as `python -m runners.launchers.supervisor JSON` with {command, env, log, stop_timeout_s, cleanup}. The server gets
+its own session; when stdin closes, which also happens when the parent is killed, its process group gets SIGTERM and,
+after the time-out, SIGKILL. Then the command `cleanup` is run, where there is one: a container may outlive the program
+that started it. Prints the server's process id, then its exit code.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 POLL_S = 0.1
+CLEANUP_TIMEOUT_S = 30.0
 
 
-def supervise(command: list[str], env: dict[str, str], log: str, stop_timeout_s: float) -> int:
-    """Run the command until it ends or stdin closes; its exit code."""
+def supervise(
+    command: list[str], env: dict[str, str], log: str, stop_timeout_s: float, cleanup: Sequence[str] = ()
+) -> int:
+    """Run the command until it ends or stdin closes, then the cleanup; the command's exit code."""
     with open(log, "ab") as output:
         try:
             process = subprocess.Popen(
@@ -41,7 +46,15 @@ def supervise(command: list[str], env: dict[str, str], log: str, stop_timeout_s:
             pass
     finally:
         stop_group(process, stop_timeout_s)
+        _clean_up(cleanup)
     return process.wait()
+
+
+def _clean_up(words: Sequence[str]) -> None:
+    if not words:
+        return
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=CLEANUP_TIMEOUT_S)
 
 
 def _tell(number: int) -> None:

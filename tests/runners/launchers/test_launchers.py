@@ -104,7 +104,8 @@ def test_a_server_that_dies_is_explained_with_the_end_of_its_log(tmp_path: Path,
 def test_a_server_is_stopped_when_its_starter_was_killed_before_it_heard_of_it(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     task = {"command": ["sh", "-c", f"echo $$ > {note}.part; mv {note}.part {note}; exec sleep 600"]}
-    task |= {"env": {}, "log": str(tmp_path / "log"), "stop_timeout_s": 5.0}
+    cleaned = tmp_path / "cleaned"
+    task |= {"env": {}, "log": str(tmp_path / "log"), "stop_timeout_s": 5.0, "cleanup": ["touch", str(cleaned)]}
     words = [sys.executable, "-m", "runners.launchers.supervisor", json.dumps(task)]
     unheard, told = os.pipe()
     os.close(unheard)
@@ -113,6 +114,7 @@ def test_a_server_is_stopped_when_its_starter_was_killed_before_it_heard_of_it(t
         assert wait_until(note.exists)
         _, said = supervisor.communicate()
     assert wait_until(lambda: gone(int(note.read_text())))
+    assert cleaned.exists()
     assert said == b""
 
 
