@@ -60,6 +60,8 @@ def bench(
     from evalkit.stages.bench_plan import BenchPlan
 
     sizes = (in_flight,) if isinstance(in_flight, int) else tuple(in_flight)
+    if options.get("out") is not None:
+        options["out"] = Path(options["out"])
     return run(BenchPlan(dataset=dataset, systems=tuple(systems), **{"load": LoadPlan(sizes), **options}))
 
 

@@ -74,7 +74,7 @@ def read_facts(endpoint: Endpoint, headers: Mapping[str, str]) -> ServerFacts:
         cause = models.body.decode("utf-8", "replace")
         raise UserError(
             f"no server answers at {endpoint.url} ({cause}).\n"
-            "Start one (evalkit serve SYSTEM) or give the address of a running one with --endpoint"
+            "Start one (evalkit serve SYSTEM) or give the address of a running one (bench --url, infer --endpoint)"
         )
     if models.status in {401, 403}:
         raise UserError(

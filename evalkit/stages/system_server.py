@@ -21,6 +21,8 @@ from evalkit.truth_streams import write_truth_streams
 from evalkit.types import PageJob, Served, System
 
 RECORDED_STREAMS = "streams.jsonl"
+RECORDED_FORMATS = ("hpd", "hpd_plain")
+"""Converters that read what the emulated server answers."""
 OFFLINE = "vllm-offline"
 
 
@@ -87,6 +89,9 @@ class SystemServer:
         if name in self._plan.urls:
             return self._launch("url", folder, {"url": self._plan.urls[name]})
         if self.is_emulated:
+            note = unread_answers(self._system)
+            if note is not None:
+                say(f"note: {note}")
             return self._launch("emulated", folder, {"data": str(self._recorded()), "seed": self._plan.seed})
         if self._system.serve.launcher == "url":
             raise ToolchainError(f"needs a running server: give --url {name}=http://…")
@@ -138,6 +143,17 @@ def describe(plan: ServerPlan, system: System) -> list[str]:
         return ["# emulated: no GPU is used, and nothing is measured"]
     launcher: Launcher = registry.load("launcher", plan.launcher or system.serve.launcher)
     return [line for options in options_by_gpu(plan) for line in launcher.describe(system, options)]
+
+
+def unread_answers(system: System) -> str | None:
+    """Why the emulated server's answers are lost on a system's converter; None where it reads them."""
+    converter = system.output.converter
+    if converter in RECORDED_FORMATS:
+        return None
+    return (
+        f"{system.name}: the emulated server answers in the format of HPD-Parsing whatever it stands for, "
+        f"and the converter {converter} does not read it: the scores and the count of pages mean nothing"
+    )
 
 
 def has_engine(system: System) -> bool:

@@ -81,3 +81,10 @@ def test_want_of_a_gpu_is_said_and_no_fault(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PATH", "")
     (found,) = evalkit.doctor("gpu")
     assert (found.name, found.state) == ("gpu", "absent")
+
+
+def test_bench_takes_its_folder_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = []
+    monkeypatch.setattr("evalkit.stages.bench.bench", plans.append)
+    evalkit.bench("mini", ["tesseract"], out="runs/mine")
+    assert plans[0].out == Path("runs/mine")

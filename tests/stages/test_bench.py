@@ -17,8 +17,10 @@ from evalkit.requests_log import SCHEMA, read_requests, read_sessions
 from evalkit.run_problem import FILE as PROBLEM_FILE
 from evalkit.stages.bench import bench
 from evalkit.stages.bench_plan import BenchPlan, systems_of
+from evalkit.stages.system_server import unread_answers
 from evalkit.store import locked, read_json, read_jsonl
 from evalkit.summary_table import bench_table
+from runners.systems import load_system
 from tests.fakes.chat_server import STATUS_500, Answer, FakeChatServer, serving
 from tests.fakes.engine_program import write_engine
 from tests.fakes.vllm_module import write_environment
@@ -162,6 +164,11 @@ def test_the_table_says_what_is_emulated_and_what_is_invalid(tmp_path: Path, ser
     assert line.startswith("hpd-ar* ")
     assert line.endswith("speed is invalid: client_lag, same_alone")
     assert "speed is invalid" not in bench_table(replace(result, systems=(replace(row, broken_rules=()),)))
+
+
+@pytest.mark.parametrize(("name", "read"), [("hpd-parsing", True), ("hpd-ar", True), ("dots.ocr", False)])
+def test_a_system_that_cannot_read_emulated_answers_is_told_so(name: str, read: bool) -> None:
+    assert (unread_answers(load_system(name)) is None) == read
 
 
 def test_a_run_that_another_process_works_on_is_left_alone(tmp_path: Path, server: FakeChatServer) -> None:
