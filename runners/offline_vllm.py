@@ -19,7 +19,7 @@ from evalkit.types import FinishState, InferSettings, PageJob, RawOutput, RunFac
 from runners.chat_answer import TRUNCATING
 from runners.launchers.diagnosis import explain, last_lines, log_tail
 from runners.launchers.flags import filled
-from runners.launchers.supervisor import stop_group
+from runners.launchers.process import stop_supervised, supervised
 from runners.launchers.vllm import find_vllm, weights_of
 from runners.load import ordered
 from runners.telemetry import TelemetrySampler
@@ -44,8 +44,7 @@ class OfflineRunner:
         telemetry = TelemetrySampler()
         try:
             version = engine.start(_task(settings.system, weights_of(settings.system, settings.launch)))
-            if settings.warmup:
-                engine.batch(settings.warmup)
+            engine.warm_up(settings.warmup)
             start_s, anchor_unix_s = time.monotonic(), time.time()
             telemetry.start(start_s)
             drive = _Drive(engine, settings, start_s, on_result)
@@ -81,7 +80,7 @@ class EngineGoneError(Exception):
 
 
 class _Engine:
-    """The worker process, in a session of its own."""
+    """The worker process, under a supervisor that ends it with this process."""
 
     def __init__(self, settings: InferSettings) -> None:
         program = Path(find_vllm(settings.launch.get("vllm")))
@@ -102,16 +101,15 @@ class _Engine:
         theirs_in, self._tasks = os.pipe()
         self._answers, theirs_out = os.pipe()
         words = [str(self._python), str(WORKER), str(theirs_in), str(theirs_out)]
-        with open(self._log, "ab") as log:
-            self._process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **self._env},
-                pass_fds=(theirs_in, theirs_out),
-                start_new_session=True,
-            )
+        self._process = supervised(
+            {
+                "command": words,
+                "env": dict(self._env),
+                "log": str(self._log),
+                "stop_timeout_s": STOP_TIMEOUT_S,
+                "pass_fds": (theirs_in, theirs_out),
+            }
+        )
         os.close(theirs_in)
         os.close(theirs_out)
         try:
@@ -119,10 +117,22 @@ class _Engine:
         except EngineGoneError:
             answer = {}
         if "ready" not in answer:
-            tail = log_tail(self._log)
-            cause = f"{answer.get('failed', 'its process ended')}. {explain(tail + str(answer.get('failed', '')))}"
-            raise ToolchainError(f"the engine of {self._name} does not start: {cause}\n{last_lines(tail)}")
+            raise self._failure("does not start", str(answer.get("failed", "its process ended")))
         return str(answer["ready"])
+
+    def _failure(self, what: str, cause: str) -> ToolchainError:
+        tail = log_tail(self._log)
+        remedy = explain(tail + cause)
+        return ToolchainError(f"the engine of {self._name} {what}: {cause}. {remedy}\n{last_lines(tail)}")
+
+    def warm_up(self, jobs: Sequence[PageJob]) -> None:
+        """Run pages that are not timed. Raises ToolchainError when the engine ends over them."""
+        if not jobs:
+            return
+        try:
+            self.batch(jobs)
+        except EngineGoneError as error:
+            raise self._failure("ended while it warmed up", "its process ended, or did not answer in time") from error
 
     def batch(self, jobs: Sequence[PageJob]) -> dict[str, Any]:
         """Run one batch. Raises EngineGoneError, also when it takes longer than all its pages may."""
@@ -151,8 +161,7 @@ class _Engine:
             if descriptor >= 0:
                 os.close(descriptor)
         if self._process is not None:
-            stop_group(self._process, STOP_TIMEOUT_S)
-            self._process.wait()
+            stop_supervised(self._process, STOP_TIMEOUT_S)
 
 
 class _Drive:

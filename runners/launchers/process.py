@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from evalkit.errors import ToolchainError, UserError
 from runners.launchers.diagnosis import explain, last_lines, log_tail
@@ -93,12 +94,7 @@ def running(
         "stop_timeout_s": stop_timeout_s,
         "cleanup": list(plan.cleanup),
     }
-    supervisor = subprocess.Popen(
-        [sys.executable, "-P", "-m", "runners.launchers.supervisor", json.dumps(task)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
+    supervisor = supervised(task)
     note: Path | None = None
     try:
         pid = _server_pid(supervisor)
@@ -106,9 +102,20 @@ def running(
         _wait_healthy(plan, system, supervisor, log, start_timeout_s)
         yield log
     finally:
-        _stop(supervisor, stop_timeout_s)
+        stop_supervised(supervisor, stop_timeout_s)
         if note is not None:
             note.unlink(missing_ok=True)
+
+
+def supervised(task: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+    """Start a supervisor with its task: what it runs ends with the process that called this, however that ends."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "runners.launchers.supervisor", json.dumps(task)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        pass_fds=task.get("pass_fds", ()),
+    )
 
 
 def _server_pid(supervisor: subprocess.Popen[bytes]) -> int:
@@ -136,8 +143,8 @@ def _failure(system: str, what: str, log: Path) -> str:
     return f"the server of {system} {what}. {explain(tail)}\nlast lines of {log}:\n{shown}"
 
 
-def _stop(supervisor: subprocess.Popen[bytes], timeout_s: float) -> None:
-    """Close the supervisor's stdin, upon which it ends the server's whole process group."""
+def stop_supervised(supervisor: subprocess.Popen[bytes], timeout_s: float) -> None:
+    """Close the supervisor's stdin, upon which it ends the whole process group of what it runs."""
     assert supervisor.stdin is not None
     with contextlib.suppress(BrokenPipeError):
         supervisor.stdin.close()

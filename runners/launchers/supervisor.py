@@ -1,9 +1,9 @@
 """Keeps one server running for as long as its parent lives, and stops all of it for sure.
 
-Run as `python -m runners.launchers.supervisor JSON` with {command, env, log, stop_timeout_s, cleanup}. The server gets
-its own session; when stdin closes, which also happens when the parent is killed, its process group gets SIGTERM and,
-after the time-out, SIGKILL. Then the command `cleanup` is run, where there is one: a container may outlive the program
-that started it. Prints the server's process id, then its exit code.
+Run as `python -m runners.launchers.supervisor JSON` with {command, env, log, stop_timeout_s, cleanup, pass_fds}. The
+server gets its own session, and the descriptors `pass_fds`; when stdin closes, which also happens when the parent is
+killed, its process group gets SIGTERM and, after the time-out, SIGKILL. Then the command `cleanup` is run, where there
+is one: a container may outlive the program that started it. Prints the server's process id, then its exit code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ CLEANUP_TIMEOUT_S = 30.0
 
 
 def supervise(
-    command: list[str], env: dict[str, str], log: str, stop_timeout_s: float, cleanup: Sequence[str] = ()
+    command: list[str],
+    env: dict[str, str],
+    log: str,
+    stop_timeout_s: float,
+    cleanup: Sequence[str] = (),
+    pass_fds: Sequence[int] = (),
 ) -> int:
     """Run the command until it ends or stdin closes, then the cleanup; the command's exit code."""
     with open(log, "ab") as output:
@@ -35,11 +40,14 @@ def supervise(
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **env},
                 start_new_session=True,
+                pass_fds=pass_fds,
             )
         except OSError as error:
             output.write(f"cannot start {command[0]}: {error.strerror}\n".encode())
             _tell(0)
             return 127
+    for descriptor in pass_fds:
+        os.close(descriptor)  # so that its end is seen at the other end
     try:
         _tell(process.pid)
         while process.poll() is None and not _parent_gone():

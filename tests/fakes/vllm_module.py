@@ -20,6 +20,9 @@ class LLM:
     def __init__(self, model, **engine):
         if model == "oom":
             raise RuntimeError("No available memory for the cache blocks.")
+        if model == "loads-for-ever":
+            print(os.getpid(), file=sys.stderr, flush=True)
+            time.sleep(600)
         if model == "crash":
             print("Found no NVIDIA driver on your system", file=sys.stderr)
             os._exit(1)
@@ -32,7 +35,7 @@ class LLM:
         self.calls += 1
         if self.model == "second-batch-fails" and self.calls == 2:
             raise ValueError("mm processor failed")
-        if self.model == "second-batch-dies" and self.calls == 2:
+        if self.model == "second-batch-dies" and self.calls == 2 or self.model == "first-batch-dies":
             os._exit(3)
         print("noise on stdout")
         self.tokens += 7 * len(chats)

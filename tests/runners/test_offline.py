@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,10 @@ from evalkit.errors import ToolchainError, UserError
 from evalkit.requests_log import read_requests
 from evalkit.stages.infer import infer
 from evalkit.types import FinishState, InferSettings, Load
+from runners.launchers.leftovers import start_time
 from tests.fakes.chat_server import page_jobs
 from tests.fakes.vllm_module import write_environment
+from tests.runners.launchers.test_launchers import wait_until
 from tests.stages.test_infer import SYSTEM
 
 OFFLINE = replace(SYSTEM, runner="vllm-offline")
@@ -86,3 +89,22 @@ def test_an_engine_that_does_not_start_is_explained(tmp_path: Path, model: str, 
 def test_arrivals_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="it has no arrivals"):
         infer(tmp_path / "run", page_jobs(tmp_path, 1), settings(tmp_path, load=Load("poisson", rate_per_s=1.0)))
+
+
+def test_an_engine_that_dies_over_the_warm_up_is_explained(tmp_path: Path) -> None:
+    warmup = tuple(page_jobs(tmp_path / "warm", 1))
+    with pytest.raises(ToolchainError, match="the engine of fake ended while it warmed up: its process ended"):
+        infer(tmp_path / "run", page_jobs(tmp_path, 1), settings(tmp_path, "first-batch-dies", warmup=warmup))
+
+
+def test_an_engine_does_not_outlive_a_killed_run(tmp_path: Path) -> None:
+    write_environment(tmp_path / "engine", sys.executable)
+    words = ["infer", str(tmp_path / "run"), "--system", "hpd-ar", "--limit", "1", "--offline", "--warmup", "0"]
+    words += ["--vllm", str(tmp_path / "engine"), "--weights", "loads-for-ever"]
+    log = tmp_path / "run/server/engine.log"
+    with subprocess.Popen([sys.executable, "-m", "evalkit.cli.main", *words], stderr=subprocess.PIPE) as job:
+        assert wait_until(lambda: log.exists() and log.read_text().endswith("\n"))
+        worker = int(log.read_text())
+        assert start_time(worker) is not None
+        job.kill()
+    assert wait_until(lambda: start_time(worker) is None)
