@@ -229,12 +229,16 @@ def _reference(baseline: Path, run: Path) -> Observation:
     return observe(baseline)
 
 
-def why_not_compared(baseline: Path, run: Path) -> str | None:
-    """Why the speed of a run must not be set against that of another; None where it may."""
+def why_not_compared(baseline: Path, run: Path, load: Load | None = None) -> str | None:
+    """Why the speed of a run must not be set against that of another; None where it may.
+
+    `load` is the one at which a run will be driven that is not begun yet.
+    """
     theirs, own = read_sessions(baseline / "infer"), read_sessions(run / "infer")
     if not theirs:
         return "it has no answers"
     loads = [Load(**sessions[0].settings["load"]) for sessions in (theirs, own) if sessions]
+    loads += [load] if load is not None and not own else []
     if len(set(loads)) > 1:
         return " and ".join(map(_told, loads)) + " are different loads"
     modes = {session.facts["mode"] for session in (*theirs, *own) if session.facts is not None}

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import registry
-from evalkit.bench_summary import check_rules, figures_table, write_bench_summary
+from evalkit.bench_summary import check_rules, figures_table, why_not_compared, write_bench_summary
 from evalkit.cli.load_arguments import add_load_arguments, load_plan
 from evalkit.dataset import load_dataset
-from evalkit.load_plan import parse_edges
+from evalkit.errors import UserError
+from evalkit.load_plan import LoadPlan, parse_edges
 from evalkit.load_sweep import Drives, drive_loads
 from evalkit.load_table import told
 from evalkit.page_jobs import page_jobs, warmup_jobs
@@ -63,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     plan = load_plan(args)
     plan.check(len(jobs))
     edges = parse_edges(args.edges)
+    _check_baseline(args.baseline, args.run, plan)
     reports: list[InferReport] = []
     with tempfile.TemporaryDirectory(prefix="evalkit-warmup-") as folder:
         served = system.runner in {"openai", "vllm-offline"}
@@ -100,6 +102,15 @@ def run(args: argparse.Namespace) -> int:
         _print(reports[0], summary, args.run, args.json)
     agrees = agreement is None or agreement.agrees
     return 0 if agrees and not any(report.unanswered for report in reports) else 3
+
+
+def _check_baseline(baseline: Path | None, run: Path, plan: LoadPlan) -> None:
+    """Raise UserError, before the drive, for a baseline that it cannot be set against."""
+    if baseline is None:
+        return
+    reason = why_not_compared(baseline, run, None if plan.is_swept else plan.main)
+    if reason is not None:
+        raise UserError(f"--baseline {baseline}: {run} is not compared with it: {reason}")
 
 
 def _launch(args: argparse.Namespace) -> dict[str, str]:

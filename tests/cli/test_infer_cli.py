@@ -93,3 +93,18 @@ def test_a_dry_run_of_serve_starts_nothing(tmp_path: Path, capsys: pytest.Captur
 def test_serve_names_the_known_systems(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "hpd-parsin"]) == 2
     assert "Did you mean 'hpd-parsing'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("baseline", "reason"), [("nowhere", "it has no answers"), ("base", "2 in flight and 3 in flight are different")]
+)
+def test_a_baseline_that_cannot_serve_is_refused_before_the_drive(
+    baseline: str, reason: str, tmp_path: Path, server: FakeChatServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(server):
+        assert infer(tmp_path / "base", server.url, "--bs", "2") == 0
+        asked = len(server.requests)
+        assert infer(tmp_path / "run", server.url, "--bs", "3", "--baseline", str(tmp_path / baseline)) == 2
+        assert len(server.requests) == asked
+        assert reason in capsys.readouterr().err
+        assert infer(tmp_path / "run", server.url, "--bs", "2", "--baseline", str(tmp_path / "base")) == 0
