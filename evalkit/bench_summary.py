@@ -175,12 +175,12 @@ def observe(run: Path) -> Observation:
     settings = chosen.settings
     observation = Observation(
         system=_system(settings["system"]),
-        load=Load(**settings["load"]),
+        load=_load(settings["load"], facts),
         pages=max(session.pages for session in sessions),
         outputs=tuple(outputs),
         facts=facts,
         sessions=1 if whole is not None else max(len(sessions), 2),
-        stream=settings["stream"],
+        stream=settings["stream"] and (facts is None or facts.mode == "server"),
         chars=_markdown_chars(run),
     )
     return in_emulated_time(observation)
@@ -198,6 +198,13 @@ def _facts(folder: Path, chosen: Session, sessions: list[Session]) -> RunFacts:
     plain |= {"samples": tuple(read_samples(folder, chosen.number)), "branches": tuple(branches)}
     plain["notes"] = tuple(plain.get("notes", ()))
     return RunFacts(**plain)
+
+
+def _load(asked: Mapping[str, Any], facts: RunFacts | None) -> Load:
+    """The load as it was: a runner of local processes may take fewer pages at a time than were asked for."""
+    load = Load(**asked)
+    slots = facts.client.get("slots") if facts is not None else None
+    return load if slots is None else replace(load, in_flight=min(load.in_flight, slots))
 
 
 def _system(plain: Mapping[str, Any]) -> System:

@@ -452,7 +452,8 @@ class RunFacts:
     """What a runner knows about one uninterrupted drive besides its pages' outputs.
 
     `mode` is server, offline or command; figures of different modes are not ranked together.
-    `anchor_unix_s` is the wall clock at time 0 of the run's clock.
+    `anchor_unix_s` is the wall clock at time 0 of the run's clock. `client["slots"]` tells how many pages were under
+    way at most where the runner takes fewer than the load has in flight.
     """
 
     mode: str

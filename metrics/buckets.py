@@ -114,7 +114,7 @@ def _figures(
     counts = [steps_of for steps_of, _ in steps if steps_of is not None]
     tokens = [count for output in finished(outputs) if (count := output.tokens.output) is not None]
     total_s = math.fsum(latencies_s)
-    slots = observation.load.in_flight if observation.load.shape == "closed" else None
+    slots = min(observation.load.in_flight, len(observation.outputs)) if observation.load.shape == "closed" else None
     estimated = Provenance.ESTIMATED in {source_of_paths, *(source for _, source in steps)}
     own = [paths[output.page_id] for output in finished(outputs) if output.page_id in paths]
     return GroupFigures(

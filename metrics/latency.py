@@ -22,6 +22,7 @@ def figures(observation: Observation) -> list[Figure]:
     """Mean and quantiles of latency, latency_all (failures as infinite), queued_latency, ttft and tpot."""
     good = ok(observation.outputs)
     not_streamed = None if observation.stream else "answers were not streamed"
+    streamed = good if observation.stream else []
     if observation.facts is not None and observation.facts.mode == "offline":
         return _batches(observation)
     return labelled(
@@ -30,8 +31,8 @@ def figures(observation: Observation) -> list[Figure]:
             *_distribution("latency", LATENCY, [value for output in good if (value := latency_s(output)) is not None]),
             *_with_failures(observation.outputs),
             *_distribution("queued_latency", QUEUED, [v for output in good if (v := queued_s(output)) is not None]),
-            *_distribution("ttft", TTFT, [v for output in good if (v := ttft_s(output)) is not None], not_streamed),
-            *_per_token(good, observation.system.speculative, not_streamed),
+            *_distribution("ttft", TTFT, [v for output in streamed if (v := ttft_s(output)) is not None], not_streamed),
+            *_per_token(streamed, observation.system.speculative, not_streamed),
         ],
     )
 

@@ -103,7 +103,7 @@ class LocalParserRunner:
             drive.run(start_s, on_result)
         finally:
             drive.close()
-        return RunFacts(mode="command", anchor_unix_s=anchor_unix_s, client={"workers": count, "parser": parser})
+        return RunFacts(mode="command", anchor_unix_s=anchor_unix_s, client={"slots": count, "parser": parser})
 
 
 class _Drive:
@@ -177,7 +177,6 @@ def _output(
         reason=reason,
         arrival_s=send_s,
         send_s=send_s,
-        first_s=last_s if state is FinishState.OK else None,
         last_s=last_s,
     )
 

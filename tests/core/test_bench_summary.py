@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,6 +98,38 @@ def test_runs_of_different_loads_are_not_compared(tmp_path: Path) -> None:
     assert write_bench_summary(tmp_path / "same", baseline=tmp_path / "base")["speedup"].pages == 4
     with pytest.raises(UserError, match="4 in flight are different loads"):
         write_bench_summary(tmp_path / "other", baseline=tmp_path / "base")
+
+
+def as_command(run: Path, slots: int) -> None:
+    """Turn the facts of a run into those of programs that take so many pages at a time."""
+    log = run / "infer/sessions.jsonl"
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    for row in rows:
+        if row.get("facts"):
+            row["facts"] |= {"mode": "command", "client": {"slots": slots}, "samples": []}
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_local_processes_count_as_many_as_there_were(tmp_path: Path) -> None:
+    with serving(FakeChatServer()) as server:
+        infer(tmp_path, page_jobs(tmp_path / "images", 8), settings(server.url, load=Load(in_flight=16)))
+    as_command(tmp_path, slots=2)
+    summary = write_bench_summary(tmp_path)
+    assert summary["load"] == Load(in_flight=2)
+    assert not summary["stream"]
+    assert summary["figures"]["ttft_mean_s"].reason == "answers were not streamed"
+    latencies_s = [output.last_s - output.send_s for output in observe(tmp_path).outputs]  # type: ignore[operator]
+    groups = [group for group in summary["buckets"]["hpd"]["by_own_length"] if group.pages]
+    assert [group.request_throughput for group in groups] == pytest.approx([2 * 8 / sum(latencies_s)])
+
+
+def test_fewer_pages_than_slots_fill_only_so_many(tmp_path: Path) -> None:
+    with serving(FakeChatServer()) as server:
+        infer(tmp_path, page_jobs(tmp_path / "images", 3), settings(server.url, load=Load(in_flight=16)))
+    summary = write_bench_summary(tmp_path)
+    latencies_s = [output.last_s - output.send_s for output in observe(tmp_path).outputs]  # type: ignore[operator]
+    groups = [group for group in summary["buckets"]["hpd"]["by_own_length"] if group.pages]
+    assert [group.request_throughput for group in groups] == pytest.approx([3 * 3 / sum(latencies_s)])
 
 
 def test_rules_are_allowed_by_name(tmp_path: Path) -> None:
