@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from evalkit import registry
 from evalkit.bench_summary import FOLDER, why_not_compared, write_bench_summary
 from evalkit.dataset import Dataset
 from evalkit.errors import EvalkitError, UserError
+from evalkit.load_plan import LoadPlan
 from evalkit.load_sweep import Agreement, Drives, Sweep, drive_loads
 from evalkit.page_jobs import page_jobs
 from evalkit.page_sizes import with_image_sizes
@@ -76,7 +78,7 @@ def bench(plan: BenchPlan) -> BenchResult:
     """
     found, systems = resolve(plan)
     dataset = with_image_sizes(found)
-    out = plan.out or Path("runs") / f"{dataset.name}-{plan.load.name}"
+    out = plan.out or default_folder(dataset.name, plan.load)
     check_writable(out, systems)
     cdm = plan.cdm and _cdm_works()
     results: list[SystemResult] = []
@@ -88,6 +90,12 @@ def bench(plan: BenchPlan) -> BenchResult:
     rows = write_speedups(out, done)
     report = _report([result.run for result in results], out / "report") if done else None
     return BenchResult(out, tuple(results), report, tuple(rows))
+
+
+def default_folder(dataset: str, load: LoadPlan) -> Path:
+    """Where runs go that are given no place: runs/mini-bs16, or runs/mini-first-3-bs16 for a data set cut to 3 pages."""
+    named = re.sub(r"\[:(\d+)\]$", r"-first-\1", dataset)
+    return Path("runs") / f"{re.sub(r'[^\w.-]+', '-', named).strip('-')}-{load.name}"
 
 
 def _result(job: _SystemBench, system: System) -> SystemResult:

@@ -11,7 +11,7 @@ import pytest
 from evalkit.cli.main import main
 from evalkit.errors import UserError
 from evalkit.load_plan import LoadPlan
-from evalkit.stages.bench import bench
+from evalkit.stages.bench import bench, default_folder
 from evalkit.stages.bench_plan import BenchPlan, planned
 from evalkit.stages.infer import infer
 from evalkit.types import InferSettings, System
@@ -88,3 +88,15 @@ def test_numbers_out_of_range_end_with_2(
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("dataset", "expected"),
+    [
+        ("mini", "runs/mini-bs16"),
+        ("mini[:3]", "runs/mini-first-3-bs16"),
+        ("my pages (new)", "runs/my-pages-new-bs16"),
+    ],
+)
+def test_the_folder_of_runs_is_no_pattern_of_a_shell(dataset: str, expected: str) -> None:
+    assert default_folder(dataset, LoadPlan()) == Path(expected)
