@@ -93,9 +93,10 @@ def bench(plan: BenchPlan) -> BenchResult:
 
 
 def default_folder(dataset: str, load: LoadPlan) -> Path:
-    """Where runs go that are given no place: runs/mini-bs16, or runs/mini-first-3-bs16 for a data set cut to 3 pages."""
+    """Where runs go that are given no place: runs/mini-bs16, or runs/mini-first-3-bs16 for a set cut to 3 pages."""
     named = re.sub(r"\[:(\d+)\]$", r"-first-\1", dataset)
-    return Path("runs") / f"{re.sub(r'[^\w.-]+', '-', named).strip('-')}-{load.name}"
+    safe = re.sub(r"[^\w.-]+", "-", named).strip("-")
+    return Path("runs") / f"{safe}-{load.name}"
 
 
 def _result(job: _SystemBench, system: System) -> SystemResult:
