@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 SHOWN = ("pps", "pps_full", "full_load_share", "tps", "latency_p50_s", "latency_p95_s", "ttft_p50_s", "steps_per_page")
 """The figures of a point."""
+UNITS = "bs: requests in flight; pps, pps_full: pages/s; tps: tokens/s; full_load_share: of the time; latency, ttft: s"
 
 
 def told(sweep: Sweep | None, agreement: Agreement | None) -> str:
@@ -26,7 +27,7 @@ def told(sweep: Sweep | None, agreement: Agreement | None) -> str:
 
 
 def sweep_table(points: Sequence[SweepPoint]) -> str:
-    """The points as a text table."""
+    """The points as a text table, with a line on its units."""
     head = ["bs", *SHOWN, "valid"]
     rows = [
         [
@@ -37,6 +38,5 @@ def sweep_table(points: Sequence[SweepPoint]) -> str:
         for point in points
     ]
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]
-    )
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]]
+    return "\n".join([*lines, UNITS])

@@ -52,7 +52,7 @@ def test_several_loads_are_compared(tmp_path: Path, server: FakeChatServer, caps
         assert infer(tmp_path / "run", server.url, "--bs", "2,1") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["bs", "pps", "pps_full"]
-    assert [line.split()[0] for line in lines[1:]] == ["1", "2"]
+    assert [line.split()[0] for line in lines[1:]] == ["1", "2", "bs:"]
 
 
 @pytest.mark.parametrize(
