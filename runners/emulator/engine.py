@@ -189,10 +189,11 @@ class Engine:
     def _enter(self, stream: Stream) -> None:
         """Give a stream its blocks and line it up for prefill, or for decoding when nothing is left to compute."""
         page = stream.page
+        begun_s = max(self.now_s, page.arrival_s)  # a live server may take a page in between two iterations
         if stream.started_s is None:
-            stream.started_s = self.now_s
+            stream.started_s = begun_s
         if page.started_s is None:
-            page.started_s = self.now_s
+            page.started_s = begun_s
         entry = self.memory.enter(stream, self.iteration)
         self.counters.prompt_tokens += entry.prompt_tokens
         self.counters.cached_tokens += entry.cached_tokens

@@ -203,6 +203,14 @@ def test_a_repeated_page_hits_the_prefix_cache_until_it_is_reset() -> None:
     assert hits == [0, 40, 0]
 
 
+def test_no_page_starts_before_it_came() -> None:
+    how = variant(Forking.NONE)
+    under_test = engine(how, ROOMY)
+    page = under_test.submit(plan_page(PageTokens("p", 41, 0, (BlockTokens(2, 5),)), how, 1), under_test.now_s + 1e-3)
+    under_test.step()
+    assert page.started_s == page.main.started_s == page.arrival_s == 1e-3
+
+
 def test_a_page_that_can_never_fit_is_refused() -> None:
     how = variant(Forking.NONE)
     with pytest.raises(PageTooLargeError, match="needs 28 blocks"):
