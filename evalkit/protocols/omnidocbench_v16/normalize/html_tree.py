@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
+from evalkit.protocols.omnidocbench_v16.normalize.html_attributes import rewritten_attributes
 from evalkit.protocols.omnidocbench_v16.normalize.html_tokens import Token, Tokenizer, TokenKind
 
 _VOID = frozenset((
@@ -20,12 +20,6 @@ _KEEPS_WHITESPACE = frozenset(("pre", "textarea"))
 _SPECIAL_TEXT = frozenset(("rt", "rp", "style", "script", "template"))
 _UNESCAPED = frozenset(("script", "style"))
 _BLANKS = " \n\t\f\r"
-_LIST_ATTRIBUTES = frozenset(("class", "accesskey", "dropzone"))
-_LIST_ATTRIBUTES_OF = {
-    "a": ("rel", "rev"), "link": ("rel", "rev"), "td": ("headers",), "th": ("headers",), "form": ("accept-charset",),
-    "object": ("archive",), "area": ("rel",), "icon": ("sizes",), "iframe": ("sandbox",), "output": ("for",),
-}  # fmt: skip
-_WORD = re.compile(r"\S+")
 _REMEMBERED_CHARACTERS = 100_000
 
 
@@ -133,7 +127,7 @@ class _Builder:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._flush()
-        element = Element(name, _with_lists_joined(name, attributes))
+        element = Element(name, rewritten_attributes(name, attributes))
         self._open[-1].children.append(element)
         self._open.append(element)
         self._count(name, 1)
@@ -184,17 +178,6 @@ def _special(kind: TokenKind, value: str) -> tuple[TextKind, str]:
         TokenKind.INSTRUCTION: TextKind.INSTRUCTION,
     }
     return kinds[kind], value
-
-
-def _with_lists_joined(name: str, attributes: dict[str, str]) -> dict[str, str]:
-    """Attributes whose value is a list of words get single blanks between them."""
-    if not attributes:
-        return attributes
-    own = _LIST_ATTRIBUTES_OF.get(name, ())
-    return {
-        key: " ".join(_WORD.findall(value)) if key in _LIST_ATTRIBUTES or key in own else value
-        for key, value in attributes.items()
-    }
 
 
 class Visit(NamedTuple):

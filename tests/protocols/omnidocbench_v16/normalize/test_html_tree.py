@@ -16,6 +16,13 @@ MARKUP = [
     ("end tag closes what is inside", "<p><b>x</p>y", "<p><b>x</b></p>y"),
     ("void element", "<br>a<br/>b</br>c", "<br/>a<br>b</br>c"),
     ("attributes sorted and quoted", "<a z=1 b='\"' z=2 class=' x  y '>", '<a b=\'"\' class="x y" z="2"></a>'),
+    ("encoding", "<meta charset=gbk class=' a  b '>", '<meta charset="utf-8" class="a b"/>'),
+    (
+        "encoding in a content type",
+        "<meta content='text/html; charset=gbk; x' http-equiv=Content-Type>",
+        '<meta content="text/html; charset=utf-8; x" http-equiv="Content-Type"/>',
+    ),
+    ("other meta data", "<meta content='a;charset=b' name=c>", '<meta content="a;charset=b" name="c"/>'),
     ("both quotes", '<a b="\'&quot;">', '<a b="\'&quot;"></a>'),
     ("named references", "&amp;&lt;&copy;&copy &nosuch; &", "&amp;&lt;©© &amp;nosuch &amp;"),
     ("numeric references", "&#65;&#x42;&#128;&#0;&#x110000;x", "AB€\x00\N{REPLACEMENT CHARACTER}x"),
