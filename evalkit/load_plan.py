@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from evalkit.errors import UserError
 from evalkit.types import Load
 
 LATENCIES = ("latency_p50_s", "latency_p95_s", "ttft_p50_s")
+MOST_IN_FLIGHT = 65_535
+"""More connections than that one client has no ports for."""
 _QUANTILE = re.compile(r"_p(\d+)_s$")
 
 
@@ -49,11 +52,13 @@ class LoadPlan:
         """Raises UserError for a plan that cannot be carried out over so many pages."""
         if not self.sizes or min(self.sizes) < 1:
             raise UserError(f"--bs {','.join(map(str, self.sizes))}: must be 1 or more")
+        if max(*self.sizes, self.max_in_flight) > MOST_IN_FLIGHT:
+            raise UserError(f"--bs and --max-bs must be at most {MOST_IN_FLIGHT}")
         if self.repeats < 1:
             raise UserError(f"--repeat must be 1 or more, not {self.repeats}")
         if self.shape == "closed" and self.rate_per_s is not None:
             raise UserError("--rate is for --arrivals constant or poisson; a closed loop takes --bs")
-        if self.shape != "closed" and not (self.rate_per_s and self.rate_per_s > 0):
+        if self.shape != "closed" and not (self.rate_per_s and 0 < self.rate_per_s < math.inf):
             raise UserError(f"{self.shape} arrivals need a rate above 0 pages/s: give --rate")
         if self.shape != "closed" and self.is_swept:
             raise UserError(f"several loads and --max-latency are for closed loops, not for {self.shape} arrivals")

@@ -21,6 +21,7 @@ fault with the header X-Evalkit-Fault or the field evalkit_fault; --fault sets r
 cut:5, malformed, repeat@page:NAME, wrong_usage:2, slow_first:10, out_of_order, crash@100.
 """
 
+LAST_PORT = 65_535
 DATA = Path("datasets/mini/streams.jsonl")
 
 
@@ -59,6 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; the URL is printed on stdout once it listens."""
+    if not 0 <= args.port <= LAST_PORT:
+        raise UserError(f"--port must be 0 to {LAST_PORT}, not {args.port}")
     if args.system not in registry.names("server"):
         return _serve_system(args)
     serve = registry.load("server", args.system)

@@ -123,6 +123,8 @@ def _check(plan: BenchPlan, systems: Collection[str], pages: int) -> None:
         raise unknown_name("way to emulate", plan.emulate, EMULATE)
     if plan.offline and not plan.launch.get("vllm"):
         raise UserError("--offline needs the environment of the engine: give --vllm")
+    if plan.offline and plan.load.shape != "closed":
+        raise UserError(f"the offline mode runs batches; leave out --arrivals {plan.load.shape}")
     for name in plan.urls:
         if name not in systems:
             raise unknown_name("system of --url", name, systems)

@@ -39,7 +39,7 @@ class EmulatedLauncher:
 def _plan(settings: Mapping[str, Any], options: Mapping[str, Any]) -> LaunchPlan:
     port = int(options.get("port") or free_port())
     words = [sys.executable, "-P", "-m", "runners.emulator", json.dumps({**settings, **options, "port": port})]
-    return LaunchPlan(words, port)
+    return LaunchPlan(words, port, host=str(options.get("host") or "127.0.0.1"))
 
 
 def deployment_of(system: System) -> str:

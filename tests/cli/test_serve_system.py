@@ -71,3 +71,16 @@ def test_the_emulated_launcher_serves_the_emulator_s_data(tmp_path: Path) -> Non
 def test_a_system_without_a_server_of_its_own_is_refused(system: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", system, "--dry-run"]) == 2
     assert f"evalkit serve: {system} has no server of its own to start" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("system", ["emulator", "hpd-parsing"])
+@pytest.mark.parametrize("port", ["-1", "65536"])
+def test_a_port_out_of_range_is_refused(system: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", system, "--launcher", "emulated", "--port", port]) == 2
+    assert f"--port must be 0 to 65535, not {port}" in capsys.readouterr().err
+
+
+def test_an_address_that_is_not_of_this_machine_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["serve", "hpd-parsing", "--launcher", "emulated", "--host", "192.0.2.1", "--log", str(tmp_path)]
+    assert main(words) == 2
+    assert "of 192.0.2.1: cannot listen" in capsys.readouterr().err

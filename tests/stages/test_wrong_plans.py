@@ -22,6 +22,13 @@ BENCH = [
     ("fewer than no page", {"limit": -1}, "--limit must be 1 or more, not -1"),
     ("nothing in flight", {"load": LoadPlan((0,))}, "--bs 0: must be 1 or more"),
     ("no rate", {"load": LoadPlan(shape="poisson")}, "poisson arrivals need a rate above 0"),
+    ("no end of a rate", {"load": LoadPlan(shape="constant", rate_per_s=float("inf"))}, "need a rate above 0"),
+    ("more than a client can hold", {"load": LoadPlan((10**8,))}, "--bs and --max-bs must be at most 65535"),
+    (
+        "arrivals of batches",
+        {"offline": True, "launch": {"vllm": "/e"}, "load": LoadPlan(shape="poisson", rate_per_s=1.0)},
+        "leave out --arrivals poisson",
+    ),
     ("too few pages", {"load": LoadPlan(max_latency_s=1.0)}, "latency_p95_s cannot be told from 1 pages"),
     ("no warm-up", {"warmup": -1}, "--warmup must be 0 or more, not -1"),
     ("no client", {"processes": 0}, "--processes must be 1 or more, not 0"),
