@@ -15,7 +15,7 @@ from runners.launchers.flags import command_words
 from runners.launchers.preflight import require_cuda
 from runners.launchers.process import START_TIMEOUT_S, LaunchPlan, free_port, running
 from runners.launchers.vllm import served
-from runners.launchers.weights import cache_folder
+from runners.launchers.weights import cache_folder, make_folder
 
 ENGINES = ("docker", "podman")
 INNER_PORT = 8118
@@ -62,7 +62,7 @@ class ContainerLauncher:
         engine = find_engine(options.get("engine"))
         plan = self.plan(system, options, engine)
         require_cuda(system.serve.details.get("cuda"))
-        (Path(options.get("cache") or cache_folder()) / "huggingface").mkdir(parents=True, exist_ok=True)
+        make_folder(Path(options.get("cache") or cache_folder()) / "huggingface")
         timeout_s = float(options.get("start_timeout_s", START_TIMEOUT_S))
         with running(plan, system.name, folder, start_timeout_s=timeout_s) as log:
             yield served(system, plan, {"weights": _inner_weights(system)}, log)

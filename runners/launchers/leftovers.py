@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -38,12 +39,16 @@ def start_time(pid: int) -> str | None:
     return None if fields[0] == "Z" else fields[19]
 
 
-def write_note(pid: int, system: str, port: int, log: Path) -> Path:
-    """Note a server that has just been started."""
-    folder = notes_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{pid}.json"
-    path.write_text(json.dumps(asdict(ServerNote(pid, start_time(pid) or "", system, port, str(log)))))
+def write_note(pid: int, system: str, port: int, log: Path) -> Path | None:
+    """Note a server that has just been started; None, and a warning, where notes cannot be written."""
+    path = notes_folder() / f"{pid}.json"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(ServerNote(pid, start_time(pid) or "", system, port, str(log)))))
+    except OSError as error:
+        why = f"note: {path}: cannot write ({error.strerror}); should the server be left over, it will not be found"
+        print(why, file=sys.stderr)
+        return None
     return path
 
 

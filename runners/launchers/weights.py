@@ -28,6 +28,16 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evalkit"
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder of the cache. Raises ToolchainError where it cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ToolchainError(
+            f"{folder}: cannot be made ({error.strerror}). Choose another place with --cache"
+        ) from error
+
+
 def weights_folder(system: System, cache: Path) -> Path:
     """The folder of a system's weights, by name and revision."""
     details = system.serve.details
@@ -49,7 +59,7 @@ def ensure_weights(python: str, system: System, folder: Path) -> None:
     """
     expected: Mapping[str, Any] = system.serve.details.get("sha256") or {}
     if not _verified(folder, expected):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         done = subprocess.run(fetch_words(python, system, folder), capture_output=True, text=True, check=False)
         if done.returncode != 0:
             cause = (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -18,7 +18,7 @@ from runners.launchers.diagnosis import explain
 from runners.launchers.preflight import require_cuda
 from runners.launchers.process import START_TIMEOUT_S, LaunchPlan, running
 from runners.launchers.vllm import served, vllm_plan
-from runners.launchers.weights import cache_folder, ensure_weights, fetch_words, weights_folder
+from runners.launchers.weights import cache_folder, ensure_weights, fetch_words, make_folder, weights_folder
 
 READY = ".evalkit-ready"
 
@@ -85,7 +85,7 @@ def ensure_engine(system: System, engine: Path) -> None:
     if (engine / READY).exists():
         return
     shutil.rmtree(engine, ignore_errors=True)
-    engine.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(engine.parent)
     for words in install_words(system, engine):
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode != 0:

@@ -129,6 +129,25 @@ def test_a_port_that_another_server_holds_is_refused_before_its_answers_pass_for
     assert not (tmp_path / "server").exists()
 
 
+def test_a_server_runs_where_no_note_of_it_can_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    with VLLM.serve(SYSTEM, tmp_path / "server", {"vllm": str(write_engine(tmp_path))}) as served:
+        assert served.facts["differences"] == []
+    assert "cannot write (Not a directory); should the server be left over" in capsys.readouterr().err
+
+
+def test_a_cache_that_cannot_be_made_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    system = load_system("hpd-parsing")
+    with pytest.raises(ToolchainError, match=r"cannot be made .* Choose another place"):
+        weights.ensure_weights("/nowhere/python", system, tmp_path / "file" / "weights")
+    with pytest.raises(ToolchainError, match="Choose another place with --cache"):
+        wheel.ensure_engine(system, tmp_path / "file" / "engines" / "one")
+
+
 def test_a_server_that_never_answers_is_stopped(tmp_path: Path) -> None:
     options = {"vllm": str(write_engine(tmp_path, "silent")), "start_timeout_s": 0.5}
     with (
