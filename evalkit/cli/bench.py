@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--launcher", metavar="NAME", help="how servers are started, in place of the system's own way")
     parser.add_argument("--gpus", type=int, default=1, metavar="N", help="GPUs; each gets a server of its own")
-    parser.add_argument("--vllm", metavar="ENV", help="environment of the engine, for the launcher vllm")
+    parser.add_argument("--vllm", metavar="ENV", help="environment of a vLLM to start the servers with")
     parser.add_argument("--weights", metavar="DIR", help="folder of weights that are there already")
     parser.add_argument("--cache", metavar="DIR", help="folder for engines and weights")
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="validity rule that may be broken")

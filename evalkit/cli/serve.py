@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--launcher", metavar="NAME", help="wheel, container, vllm or emulated, in place of the system's own"
     )
     system.add_argument("--dry-run", action="store_true", help="show environment and commands, start nothing")
-    system.add_argument("--vllm", metavar="PATH", help="vllm program, or the environment that holds it")
+    system.add_argument("--vllm", metavar="PATH", help="vllm program, or the environment that holds it, to start")
     system.add_argument("--weights", metavar="DIR", help="folder of weights that are there already")
     system.add_argument("--cache", metavar="DIR", help="folder for engines and weights")
     system.add_argument(
@@ -90,7 +90,7 @@ def _serve_system(args: argparse.Namespace) -> int:
     from evalkit.serving import launch_options, serve_until_interrupted
 
     system = registry.load("catalog", "system")(args.system)
-    name = args.launcher or system.serve.launcher
+    name = args.launcher or ("vllm" if args.vllm else system.serve.launcher)
     if name == "url":
         raise UserError(
             f"{system.name} has no server of its own to start: it is a program here, or a service elsewhere"

@@ -58,8 +58,9 @@ class BenchPlan:
 
     @property
     def server(self) -> ServerPlan:
-        """How the systems' servers are come by."""
-        return ServerPlan(self.urls, self.emulate, self.launcher, self.launch, self.gpus, self.seed)
+        """How the systems' servers are come by. An engine's environment that is named is used."""
+        named = "vllm" if "vllm" in self.launch and not self.offline else None
+        return ServerPlan(self.urls, self.emulate, self.launcher or named, self.launch, self.gpus, self.seed)
 
 
 def systems_of(plan: BenchPlan) -> list[System]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 TAIL_BYTES = 64 * 1024
 SHOWN_LINES = 15
+KILLED = (-9, 137)
+"""Exit codes of a program that got SIGKILL, as Python and as shells and containers tell it."""
 
 CAUSES: tuple[tuple[str, str], ...] = (
     (
@@ -101,11 +103,16 @@ def log_tail(path: Path) -> str:
         return ""
 
 
-def explain(tail: str) -> str:
-    """The sentence for the first cause that the log shows; a general one when it shows none."""
+def explain(tail: str, exit_code: int | None = None) -> str:
+    """The sentence for the first cause that the log shows; else what the exit code tells, or a general one."""
     for pattern, sentence in CAUSES:
         if re.search(pattern, tail):
             return sentence
+    if exit_code in KILLED:
+        return (
+            "It was killed by another process, most likely by the system for lack of main memory (dmesg tells). "
+            "Free memory, or give its container more."
+        )
     return "The log shows no cause that is known here."
 
 

@@ -97,7 +97,7 @@ def running(
     supervisor = supervised(task)
     note: Path | None = None
     try:
-        pid = _server_pid(supervisor)
+        pid = _told_number(supervisor)
         note = write_note(pid, system, plan.port, log) if pid else None
         _wait_healthy(plan, system, supervisor, log, start_timeout_s)
         yield log
@@ -118,10 +118,11 @@ def supervised(task: Mapping[str, Any]) -> subprocess.Popen[bytes]:
     )
 
 
-def _server_pid(supervisor: subprocess.Popen[bytes]) -> int:
+def _told_number(supervisor: subprocess.Popen[bytes]) -> int:
+    """The next number that the supervisor prints: the server's process id, later its exit code; 0 without one."""
     assert supervisor.stdout is not None
     line = supervisor.stdout.readline().strip()
-    return int(line) if line.isdigit() else 0
+    return int(line) if line.removeprefix(b"-").isdigit() else 0
 
 
 def _wait_healthy(
@@ -132,15 +133,15 @@ def _wait_healthy(
         if ask(f"{plan.root}/health", timeout_s=5.0).status == 200:
             return
         if supervisor.poll() is not None:
-            raise ToolchainError(_failure(system, "ended before it answered", log))
+            raise ToolchainError(_failure(system, "ended before it answered", log, _told_number(supervisor)))
         time.sleep(HEALTH_EVERY_S)
     raise ToolchainError(_failure(system, f"did not answer /health within {timeout_s:g} s", log))
 
 
-def _failure(system: str, what: str, log: Path) -> str:
+def _failure(system: str, what: str, log: Path, exit_code: int | None = None) -> str:
     tail = log_tail(log)
     shown = last_lines(tail) or "  | (the log is empty)"
-    return f"the server of {system} {what}. {explain(tail)}\nlast lines of {log}:\n{shown}"
+    return f"the server of {system} {what}. {explain(tail, exit_code)}\nlast lines of {log}:\n{shown}"
 
 
 def stop_supervised(supervisor: subprocess.Popen[bytes], timeout_s: float) -> None:

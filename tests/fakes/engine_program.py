@@ -13,6 +13,8 @@ def option(name, default=None):
 if mode == "oom":
     print("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", flush=True)
     sys.exit(1)
+if mode == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
 if mode == "unknown_flag":
     print("vllm: error: unrecognized arguments: --speculative-config", flush=True)
     sys.exit(2)

@@ -107,3 +107,16 @@ def test_numbers_out_of_range_end_with_2(
 )
 def test_the_folder_of_runs_is_no_pattern_of_a_shell(dataset: str, expected: str) -> None:
     assert default_folder(dataset, LoadPlan()) == Path(expected)
+
+
+@pytest.mark.parametrize(
+    ("plan", "launcher"),
+    [
+        (BenchPlan(), None),
+        (BenchPlan(launch={"vllm": "env"}), "vllm"),
+        (BenchPlan(launch={"vllm": "env"}, launcher="wheel"), "wheel"),
+        (BenchPlan(launch={"vllm": "env"}, offline=True), None),
+    ],
+)
+def test_an_environment_that_is_named_is_used(plan: BenchPlan, launcher: str | None) -> None:
+    assert plan.server.launcher == launcher
