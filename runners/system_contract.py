@@ -17,6 +17,7 @@ from runners.two_stage.layouts import LAYOUTS
 LAYOUT_CLASSES = ("text", "table", "formula", "image", "other", "none")  # other: full page only; none: not counted
 PARADIGMS = ("autoregressive", "hierarchical", "two-stage", "pipeline", "general")
 TEMPLATE = "systems_template.toml"
+TEMPLATE_WEIGHTS, TEMPLATE_MODEL = "owner/model", "model-name-on-the-server"
 VALID_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -47,7 +48,18 @@ def problems_of(name: str, known: Mapping[str, Collection[str]], variants: Mappi
         system = load_system(name)
     except InvalidFileError as error:
         return list(error.problems)
-    return [*_names(system, known, variants), *_runner_problems(system), *_layout_problems(system)]
+    found = (_unfilled(system), _names(system, known, variants), _runner_problems(system), _layout_problems(system))
+    return [problem for problems in found for problem in problems]
+
+
+def _unfilled(system: System) -> Iterator[str]:
+    """What stands there as the template has it."""
+    for key, value, template in (
+        ("identity.weights", system.identity.get("weights"), TEMPLATE_WEIGHTS),
+        ("serve.model", system.serve.model, TEMPLATE_MODEL),
+    ):
+        if value == template:
+            yield f"{key} is still {value!r}, as in the template"
 
 
 def _names(

@@ -10,11 +10,21 @@ from evalkit.cli.main import main
 from scripts.systems_docs import PAGE, page
 
 
+def fill_in(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    path.write_text(
+        text.replace("owner/model", "me/mine").replace("model-name-on-the-server", "mine"), encoding="utf-8"
+    )
+
+
 def test_a_new_system_is_written_once_and_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["systems", "new", "my-parser"]) == 0
+    assert main(["systems", "check", "my-parser"]) == 2
+    assert "serve.model is still 'model-name-on-the-server', as in the template" in capsys.readouterr().out
+    fill_in(tmp_path / "systems/my-parser.toml")
     assert main(["systems", "check", "my-parser"]) == 0
     assert main(["show", "my-parser"]) == 0
     assert "my-parser: sound" in capsys.readouterr().out
@@ -74,6 +84,7 @@ def test_mistakes_are_named(
 
 def test_folders_of_the_user_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     main(["systems", "new", "elsewhere", "--folder", str(tmp_path / "rows")])
+    fill_in(tmp_path / "rows/elsewhere.toml")
     monkeypatch.setenv("EVALKIT_SYSTEMS", str(tmp_path / "rows"))
     assert main(["systems", "check", "elsewhere"]) == 0
 
