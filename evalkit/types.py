@@ -509,7 +509,8 @@ class Figure:
 class ValidityCheck:
     """One rule of measurement hygiene: its value beside its limit. `passed` is None where it cannot be checked.
 
-    A run with a failed check is invalid unless `allowed` (the user named the rule) or the check only `advises`.
+    The value must be at most the limit, or with `at_least` at least the limit. A run with a failed check is invalid
+    unless `allowed` (the user named the rule) or the check only `advises`.
     """
 
     name: str
@@ -519,6 +520,7 @@ class ValidityCheck:
     explanation: str
     allowed: bool = False
     advises: bool = False
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)

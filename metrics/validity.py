@@ -108,7 +108,7 @@ def _limit(name: str, value: float | None, limit: float, explanation: str) -> Va
 def _coverage(observation: Observation) -> ValidityCheck:
     share = len(finished(observation.outputs)) / observation.pages if observation.pages else 0.0
     text = "share of the pages whose answer came to an end, in the drive that is measured"
-    return ValidityCheck("coverage", share >= COVERAGE_MIN, share, COVERAGE_MIN, text)
+    return ValidityCheck("coverage", share >= COVERAGE_MIN, share, COVERAGE_MIN, text, at_least=True)
 
 
 def _uninterrupted(observation: Observation) -> ValidityCheck:
@@ -178,7 +178,8 @@ def _headroom(observation: Observation) -> ValidityCheck:
     one_clock = length_s > 0 and not interrupted(observation)
     ratio = stub / (len(finished_pages) / length_s) if stub and one_clock else None
     text = "pages/s of the same client and bodies against a loopback stub / measured pages/s"
-    return ValidityCheck("client_headroom", None if ratio is None else ratio >= HEADROOM_MIN, ratio, HEADROOM_MIN, text)
+    passed = None if ratio is None else ratio >= HEADROOM_MIN
+    return ValidityCheck("client_headroom", passed, ratio, HEADROOM_MIN, text, at_least=True)
 
 
 def _server_as_asked(observation: Observation) -> ValidityCheck:
@@ -206,7 +207,8 @@ def _same_alone(observation: Observation) -> ValidityCheck:
     )
     alone = _client(observation).get("alone")
     if not alone or not alone["pages"]:
-        return ValidityCheck("same_alone", None, None, ALONE_EQUAL_MIN, text)
+        return ValidityCheck("same_alone", None, None, ALONE_EQUAL_MIN, text, at_least=True)
     share = alone["equal"] / alone["pages"]
     advises = alone["lowest_similarity"] >= ALONE_SIMILARITY_MIN
-    return ValidityCheck("same_alone", share >= ALONE_EQUAL_MIN, share, ALONE_EQUAL_MIN, text, advises=advises)
+    passed = share >= ALONE_EQUAL_MIN
+    return ValidityCheck("same_alone", passed, share, ALONE_EQUAL_MIN, text, advises=advises, at_least=True)

@@ -186,7 +186,7 @@ def checks(run: Run) -> Sequence[Mapping[str, str]]:
             "name": check.name.replace("_", " "),
             "state": _state(check),
             "value": plain_text(check.value) or "–",
-            "limit": plain_text(check.limit) or "–",
+            "limit": "–" if check.limit is None else f"{'≥' if check.at_least else '≤'} {plain_text(check.limit)}",
             "explanation": check.explanation,
         }
         for check in (run.speed.checks if run.speed else ())

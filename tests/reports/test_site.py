@@ -224,7 +224,7 @@ def test_run_card_says_how_each_rule_was_kept(tmp_path: Path, check: dict[str, b
     path = folder / "bench" / "summary.json"
     summary = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(summary | {"checks": [summary["checks"][0] | check]}), encoding="utf-8")
-    assert [row["state"] for row in checks(read_run(folder, "run"))] == [state]
+    assert [(row["state"], row["limit"]) for row in checks(read_run(folder, "run"))] == [(state, "≥ 1")]
 
 
 @pytest.mark.parametrize(
