@@ -21,7 +21,6 @@ from evalkit.collector import no_collections
 from evalkit.errors import ToolchainError
 from evalkit.worker_loop import call, frame, read_frame
 
-IN_PROCESS_ITEMS = 12
 WORTH_A_WORKER_S = 0.4  # a worker takes a quarter of a second to start
 MOST_ITEMS_A_CHUNK = 16
 CHUNKS_A_WORKER = 12
@@ -52,10 +51,11 @@ class LocalProcesses:
     def open(
         self, target: str, *, workers: int, expected_s: float = 0.0, setup: Sequence[str] = ()
     ) -> Iterator[LocalPool]:
-        """Workers for calls of `target` (module:function), gone when the block ends.
+        """At most so many workers for calls of `target` (module:function), gone when the block ends.
 
-        With `expected_s`, the work expected in seconds of one core, as many as that is worth start at once, while this
-        process prepares the items. `setup` is what a worker calls first: module:function, then its arguments.
+        One worker is this process itself, which an item that ends its worker would end; more are processes of their
+        own. With `expected_s`, the work expected in seconds of one core, as many as that is worth start at once, while
+        this process prepares the items. `setup` is what a worker calls first: module:function, then its arguments.
         """
         pool = LocalPool(target, workers, expected_s, setup)
         try:
@@ -76,16 +76,15 @@ class LocalPool:
         self._next: tuple[tuple[int, ...], bytes] | None = None
         self._deaths: dict[int, int] = {}
         self._selector = selectors.DefaultSelector()
-        self._start_to(self._worthwhile(expected_s))
+        self._start_to(self._worthwhile(expected_s) if expected_s else 0)
 
     def run(self, items: Sequence[Any], weights: Sequence[float]) -> Iterator[tuple[int, Done]]:
         """(number, outcome) of every item as they come, the heaviest items first.
 
         `weights` are estimates in seconds. An item is taken from `items` when its turn comes, and again for a second
-        attempt. What is not worth a second worker runs in this process, in the order of the items. Raises
-        ToolchainError when workers do not start.
+        attempt. Raises ToolchainError when workers do not start.
         """
-        self._start_to(0 if len(items) <= IN_PROCESS_ITEMS else self._worthwhile(sum(weights)))
+        self._start_to(self._worthwhile(sum(weights)) if items else 0)
         if not self._selector.get_map():
             yield from ((number, Done(*call(self._target, item))) for number, item in enumerate(items))
             return
@@ -104,8 +103,8 @@ class LocalPool:
         self._selector.close()
 
     def _worthwhile(self, seconds: float) -> int:
-        workers = min(self._most, int(seconds / WORTH_A_WORKER_S))
-        return workers if workers > 1 else 0
+        """How many processes some work is worth: at least one, none where this process is the one worker."""
+        return 0 if self._most == 1 else max(min(self._most, int(seconds / WORTH_A_WORKER_S)), 1)
 
     def _start_to(self, count: int) -> None:
         for _ in range(len(self._selector.get_map()), count):

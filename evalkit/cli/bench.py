@@ -39,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cache", metavar="DIR", help="folder for engines and weights")
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="validity rule that may be broken")
     parser.add_argument("--no-cdm", action="store_true", help="leave formulas without CDM (needs no TeX)")
-    parser.add_argument("--workers", type=int, metavar="N", help="worker processes for scoring (default: all cores)")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="worker processes for scoring (default: all cores; 1: in this process)"
+    )
     parser.add_argument(
         "--offline", action="store_true", help="through the engine's Python API; needs --vllm, --weights"
     )

@@ -40,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="what computes CDM: native, or official with a checkout in $EVALKIT_CDM_OFFICIAL",
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="worker processes (default: all cores)")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="worker processes (default: all cores; 1: in this process)"
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
