@@ -72,10 +72,10 @@ class LoadPlan:
             raise UserError(f"--max-latency must be above 0 seconds, not {self.max_latency_s}")
         if self.max_in_flight < 1:
             raise UserError(f"--max-bs must be 1 or more, not {self.max_in_flight}")
-        check_figure(self.latency_figure, pages)
+        _check_figure(self.latency_figure, pages)
 
 
-def check_figure(name: str, pages: int) -> None:
+def _check_figure(name: str, pages: int) -> None:
     """Raises UserError for a figure that a search cannot go by, or that so many pages cannot tell."""
     found = _QUANTILE.search(name)
     if name not in LATENCIES or found is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from evalkit.errors import unknown_name
 from evalkit.protocols.omnidocbench_v16 import official_output
 from evalkit.protocols.omnidocbench_v16.cdm_score import METRIC as CDM
 from evalkit.protocols.omnidocbench_v16.cdm_score import unrenderable_truth, with_cdm
-from evalkit.protocols.omnidocbench_v16.elements import ELEMENTS, FORMULA
+from evalkit.protocols.omnidocbench_v16.elements import ELEMENTS, FORMULA, PAGE_METRICS
 from evalkit.protocols.omnidocbench_v16.figures import ElementFigures, element_figures, overall
 from evalkit.protocols.omnidocbench_v16.gt_items import GtPage, gt_page
 from evalkit.protocols.omnidocbench_v16.normalize.latex_backend import latex_table_backend
@@ -86,9 +87,9 @@ class OmniDocBenchV16:
 
     def get_ready(self) -> None:
         """Import what scores a page."""
-        from evalkit.protocols.omnidocbench_v16 import elements, score  # noqa: F401
+        from evalkit.protocols.omnidocbench_v16 import score  # noqa: F401
 
-        for name in {name for names in elements.PAGE_METRICS.values() for name in names}:
+        for name in chain.from_iterable(PAGE_METRICS.values()):
             registry.load("metric", name)
 
     def prepare(self, truth: GroundTruth) -> PreparedPage:
